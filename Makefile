@@ -5,8 +5,10 @@ SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/node/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 INSTALLED := node_modules/.installed
+# What tests that run real pods need besides; only root can run them.
+NODE_PARTS := runc:runc:- nft:nftables:- ip:iproute2:- busybox:busybox-static:- buildah:buildah:-
 
-.PHONY: help run test check lint format generate build audit bench bench-quick clean setup
+.PHONY: help run test check lint format generate build image audit bench bench-quick clean setup
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +44,9 @@ generate: $(INSTALLED) ## write the generated files anew: CRDs, RBAC, reference 
 build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs, with its bill of materials and licences
 	@node tools/build.ts
 
+image: build ## pack the program and this machine's Node into dist/keyturn.oci.tar, an image for `docker load`, `ctr images import`, `kind load` or `skopeo`
+	@node tools/image.ts
+
 audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm packages (asks the registry)
 	@npm audit signatures
 	@npm audit --omit=dev
@@ -57,6 +62,7 @@ clean: ## remove what the commands above made in this folder (the build cache of
 
 setup: $(INSTALLED) # everything that tests and benchmarks need
 	@tools/install-system-parts
+	@if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then tools/install-system-parts $(NODE_PARTS); fi
 	@node tools/build-dashboard.ts
 	@node tools/build-cluster.ts
 

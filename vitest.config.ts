@@ -1,9 +1,16 @@
 // All tests of the workspace: unit and property tests beside their source; the runtime on a real control plane under packages/runtime/test/, the product under test/.
 // Tests that start the program as a process start the checkout's, and a choice of them runs once more with the bundle that goes into the image.
 import { defineConfig } from "vitest/config";
+import { realNodeObstacle } from "./packages/runtime/src/testing/cluster/real-node.ts";
 
 /** What an installation consists of is only ever the bundle. */
-const bundleOnly = "test/install/**/*.test.ts";
+const bundleOnly = ["test/install/**/*.test.ts", "test/pods/**/*.test.ts"];
+
+/** What needs a node that runs pods. Where there can be none, it is left out, and one line says so. */
+const onRealNode = ["test/pods/**/*.test.ts", "packages/runtime/test/cluster/real-node.test.ts"];
+const obstacle = realNodeObstacle();
+if (obstacle !== undefined) process.stderr.write(`no test runs real pods here: ${obstacle}\n`);
+const leftOut = obstacle === undefined ? [] : onRealNode;
 
 /** Commands in a process of their own; not `keyturn dev`, which needs a checkout. */
 const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.test.ts", "test/rotation/cli.test.ts"];
@@ -23,7 +30,7 @@ export default defineConfig({
           ...alike,
           name: "source",
           include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [bundleOnly, "**/node_modules/**"],
+          exclude: [...bundleOnly, ...leftOut, "**/node_modules/**"],
           globalSetup: [sharedCluster],
         },
       },
@@ -31,7 +38,8 @@ export default defineConfig({
         test: {
           ...alike,
           name: "bundle",
-          include: [bundleOnly, ...bundleToo],
+          include: [...bundleOnly, ...bundleToo],
+          exclude: [...leftOut, "**/node_modules/**"],
           globalSetup: [sharedCluster, "test/support/bundle-setup.ts"],
           env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },

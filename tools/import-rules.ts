@@ -23,15 +23,18 @@ const api = `${runtime}index.ts`;
 const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 
 /** Small things that every folder of the product may use. */
-const leaves = ["certificate.ts", "semaphore.ts", "text.ts"].map((file) => product + file);
-const base = [api, contract, ...leaves, `${product}feature/`];
+const certificate = `${product}certificate.ts`;
+const publicKey = `${product}public-key.ts`;
+const leaves = [certificate, `${product}semaphore.ts`, `${product}text.ts`];
+const base = [api, contract, ...leaves, publicKey, `${product}feature/`];
+const workloads = `${product}workloads/`;
 const controllers = globSync(`${product}controllers/*/`, { cwd: root }).map((folder) => `${folder.replace(/\/$/, "")}/`);
 const operatorFlags = `${product}operator-flags.ts`;
 
 /** What a test may import besides what its source may: the test kit, stand-ins of what is outside, and the rights as they are printed. */
 const forTests = [...kit, "packages/keyturn/test/", `${product}dev/stand-ins/`, `${product}cli/manifests.ts`];
 
-const layers = "dependencies point one way: runtime ← feature ← controllers ← registry ← what people see ← command line";
+const layers = "dependencies point one way: runtime ← feature ← workloads ← controllers ← registry ← what people see ← command line";
 const entries = "outside of its package the runtime is reached through its entry points";
 
 /** What people look at: each is built on the registry, and on these others. */
@@ -51,21 +54,24 @@ export const importRules: readonly ImportRule[] = [
   { of: "packages/runtime/examples/", may: [api], why: entries },
   { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
   { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
+  { of: `${product}public-key.`, may: [api, certificate, publicKey], why: layers },
   ...leaves.map((of) => ({ of: of.replace(/ts$/, ""), may: [api, of], why: layers })),
   { of: `${product}feature/`, may: base, why: layers },
-  ...controllers.map((of) => ({ of, may: [...base, of], why: "controllers import neither each other nor what is built on them" })),
+  { of: workloads, may: [...base, workloads], why: layers },
+  ...controllers.map((of) => ({ of, may: [...base, workloads, of], why: "controllers import neither each other nor what is built on them" })),
   {
     of: `${product}agent/`,
     may: [...base, operatorFlags, `${product}agent/`, `${product}controllers/checksum/`],
     why: "the agent is checksum's data plane and knows no other controller",
   },
-  { of: `${product}registry.ts`, may: [...base, `${product}controllers/`], why: layers },
+  { of: `${product}registry.ts`, may: [...base, workloads, `${product}controllers/`], why: layers },
   { of: operatorFlags, may: [...base, `${product}notify/`, `${product}diagnostics/`], why: layers },
   ...Object.entries(views).map(([view, others]) => ({
     of: `${product}${view}/`,
     may: [
       ...base,
       `${product}registry.ts`,
+      workloads,
       `${product}controllers/`,
       `${product}agent/`,
       ...[view, ...others].map((folder) => `${product}${folder}/`),

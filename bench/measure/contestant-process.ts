@@ -20,8 +20,9 @@ export class ContestantProcess implements AsyncDisposable {
   readonly ended: Promise<unknown>;
   #errors = "";
 
-  constructor(command: Command, kubeconfig: string) {
-    const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"], BENCH_KUBECONFIG: kubeconfig };
+  /** `variables`: more of its environment, such as what a pod would have. */
+  constructor(command: Command, kubeconfig: string, variables: Readonly<Record<string, string>> = {}) {
+    const environment = { PATH: process.env["PATH"], HOME: process.env["HOME"], BENCH_KUBECONFIG: kubeconfig, ...variables };
     this.#child = spawn(command.file, command.args, { env: environment, stdio: ["pipe", "pipe", "pipe"] });
     this.ended = once(this.#child, "exit");
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#errors = (this.#errors + text).slice(-4000)));

@@ -4,6 +4,8 @@ import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.
 import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
 import { benchConnection, endWithInput, report } from "./contestant.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
+import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
 
 const [namespace = "", folder = ""] = process.argv.slice(2);
 
@@ -15,8 +17,14 @@ await runAgent(
     namespace,
     folder,
     identity: "bench",
-    rules: { policies: readFlags(policyFlags, {}, {}), staleAfterMs: flags.staleAfter, alarmAfterMs: flags.alarmAfter },
-    members: { rules: { versionAnnotations: flags.versionAnnotations }, labels: undefined, types: flags.secretTypes },
+    rules: {
+      policies: readFlags(policyFlags, {}, {}),
+      staleAfterMs: flags.staleAfter,
+      alarmAfterMs: flags.alarmAfter,
+      limits: defaultLimits,
+      signedOnly: false,
+    },
+    members: { rules: { versionAnnotations: flags.versionAnnotations }, selection: secretSelection(flags.secretTypes, undefined) },
     notice: undefined,
     pauseMs: 0,
     maxStalenessMs: flags.maxStaleness,

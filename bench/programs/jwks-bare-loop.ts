@@ -18,6 +18,7 @@ import * as z from "zod";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
 import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
+import { nginxInstallation } from "../../packages/keyturn/src/controllers/jwks/flags.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
@@ -26,6 +27,7 @@ import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const { namespace } = z.object({ namespace: z.string() }).parse(JSON.parse(process.argv[2] ?? ""));
 const statusKind: Kind<KubeObject & { readonly status?: ReportedStatus }> = JWKSConfig;
+const installation = nginxInstallation((flag) => flag.parse(undefined));
 const fieldManager = fieldManagerOf(keyturn, "jwks");
 const briefly = { answer: "metadata" } as const;
 
@@ -40,9 +42,9 @@ report({ type: "done", ms: performance.now() - startedMs });
 /** Plans beforehand what the object wants; the returned function sends it. */
 function writesFor(object: Stored<JWKSConfig>): () => Promise<void> {
   const nowMs = Date.now();
-  const settings = settingsOfJwksConfig(object);
+  const settings = settingsOfJwksConfig(object, installation);
   const plan = planJwks(
-    { kind: JWKSConfig, object, settings, secrets, live: {}, owned: [], rivals: [], configMapIntervalMs: 0 },
+    { kind: JWKSConfig, object, settings, secrets, passed: new Map(), merged: new Map(), owned: [], pods: undefined, configMapIntervalMs: 0 },
     { nowMs, refused: new Map() },
   );
   return async () => {

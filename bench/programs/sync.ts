@@ -12,7 +12,7 @@ const modes: Readonly<Record<string, (caches: Caches) => Cache<unknown>>> = {
   /** The rest is not even transferred. */
   metadata: (caches) => caches.watch(Secret, { ...seeded, only: "metadata" }),
   /** Less managedFields: the runtime's default, and what the peers keep. */
-  whole: (caches) => caches.watch(Secret, seeded),
+  whole: (caches) => caches.watch(Secret, { ...seeded, whole: true }),
 };
 const watch = modes[process.argv[2] ?? ""];
 if (!watch) throw new Error(`usage: sync ${Object.keys(modes).join("|")}`);

@@ -1,6 +1,6 @@
 // Injected pods as Deployments make them, some workloads with the sidecar of an older Istio, and the control plane that is asked about them.
 import { applyJsonPatch, type Client, Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
-import { draftPod } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import { draftPod } from "../../packages/keyturn/src/workloads/pod-draft.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { defaultProxySettings, injectionPatch, type ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 import type { Bed } from "../scenario.ts";

@@ -13,6 +13,8 @@ import type { Policies } from "../../packages/keyturn/src/agent/alarm-policies.t
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
+import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
 
 /** A Secret's content and version. */
 export interface Certificate extends KeyPair {
@@ -82,7 +84,7 @@ export class AgentNamespace {
   /** Publishes the checksum of these certificates, by Secret; without any, of what is in the namespace. */
   async publish(
     certificates?: Readonly<Record<string, Certificate>>,
-    options: { readonly timestampMs?: number; readonly name?: string } = {},
+    options: { readonly timestampMs?: number; readonly name?: string; readonly announced?: boolean } = {},
   ): Promise<string> {
     const set = new MemberSet();
     const rules = { versionAnnotations: [defaultVersionAnnotation] };
@@ -101,7 +103,14 @@ export class AgentNamespace {
     const name = options.name ?? `secret-${this.#lastTimestampMs}`;
     await this.cluster.client.create(SecretCheckSum, {
       metadata: { namespace: this.namespace, name },
-      spec: { timestamp, checksum, ids: [...ids], count: ids.length, ...(sha256 && { sha256 }) },
+      spec: {
+        timestamp,
+        checksum,
+        ids: [...ids],
+        count: ids.length,
+        ...(sha256 && { sha256 }),
+        ...(options.announced && { announcement: { expires: timestamp } }),
+      },
     });
     return name;
   }
@@ -117,7 +126,7 @@ export class AgentNamespace {
     const { policies = {}, kubeconfig = this.kubeconfig, ...given } = options;
     return startAgent({
       namespace: this.namespace,
-      rules: { policies: { ...keepAll, ...policies }, staleAfterMs: 600_000, alarmAfterMs: 0 },
+      rules: { policies: { ...keepAll, ...policies }, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false },
       connect: () => loadConfig({ kubeconfig, env: {} }),
       ...given,
     });
@@ -136,7 +145,7 @@ export async function startAgent(
     {
       folder,
       identity: "test",
-      members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, labels: undefined, types: "tls" },
+      members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
       notice: undefined,
       pauseMs: 0,
       maxStalenessMs: 3_600_000,

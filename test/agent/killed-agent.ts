@@ -1,11 +1,14 @@
 // An agent in a process of its own that kills itself (SIGKILL) at a step of its work on the disk.
 // Its one argument is the settings as JSON; it logs to standard output as the program does.
+import { flushCompileCache } from "node:module";
 import { createLogger, loadConfig } from "@keyturn/runtime";
 import { runAgent } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
 import { policyFlags } from "../../packages/keyturn/src/agent/flags.ts";
 import type { Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
+import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
 
 /** How it is started. */
 export interface KilledAgentSettings {
@@ -16,6 +19,9 @@ export interface KilledAgentSettings {
   /** The step that is its last, counted from the first one that writes a snapshot. */
   readonly killAt: number;
 }
+
+// Agents that follow start sooner. One that is killed would write nothing.
+flushCompileCache();
 
 const settings = JSON.parse(process.argv[2] ?? "") as KilledAgentSettings;
 let steps = 0;
@@ -39,7 +45,7 @@ const disk: Disk = {
   link: step((existing: string, path: string) => systemDisk.link(existing, path)),
   symlink: step((target: string, path: string) => systemDisk.symlink(target, path)),
   rename: step((from: string, to: string) => systemDisk.rename(from, to)),
-  flushFolder: step((path: string) => systemDisk.flushFolder(path)),
+  flush: step((path: string) => systemDisk.flush(path)),
   remove: step((path: string) => systemDisk.remove(path)),
 };
 
@@ -54,8 +60,10 @@ await runAgent(
       policies: Object.fromEntries(Object.keys(policyFlags).map((situation) => [situation, "keep"])) as Policies,
       staleAfterMs: 600_000,
       alarmAfterMs: 0,
+      limits: defaultLimits,
+      signedOnly: false,
     },
-    members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, labels: undefined, types: "tls" },
+    members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
     notice: { type: "command", words: settings.command, timeoutMs: 30_000 },
     pauseMs: 1000,
     maxStalenessMs: 0,

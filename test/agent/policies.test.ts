@@ -5,6 +5,7 @@ import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import type { Alarm, Policies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn } from "./agent-namespace.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 
 const cluster = useSharedCluster();
 
@@ -24,7 +25,7 @@ async function serving(policies: Partial<Policies> = {}, staleAfterMs = 600_000)
   const start = await world.start();
   await soon(async () => expect(await start.status()).toMatchObject({ state: "verified" }));
   await start.stop();
-  const rules = { policies: { ...keepAll, ...policies }, staleAfterMs, alarmAfterMs: 0 };
+  const rules = { policies: { ...keepAll, ...policies }, staleAfterMs, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false };
   const agent = await world.start({ folder: start.folder, rules });
   await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified" }));
   return { world, set, checksum, agent };

@@ -6,9 +6,10 @@ import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testin
 import { expect, test } from "vitest";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn, startAgent } from "./agent-namespace.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 
 const cluster = useSharedCluster();
-const rules = { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0 };
+const rules = { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false };
 
 type Options = NonNullable<Parameters<AgentNamespace["start"]>[0]>;
 
@@ -23,6 +24,7 @@ async function twiceServed(options: Options = {}) {
   await putAll(world, second);
   await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf(second)));
   await verified(agent);
+  expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 1$/m);
   return { world, first, second, agent };
 }
 
@@ -49,6 +51,7 @@ test("without any API server, what was verified is served at once", async () => 
   expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
   expect(await restarted.readyz()).toBe(200);
   await soon(async () => expect((await restarted.status()).alarms).toMatchObject([{ alarm: "Unreachable" }]));
+  expect(await restarted.metrics()).toMatch(/^keyturn_agent_verified 0$/m);
 });
 
 test("what has been unverified for too long is not ready, and is served all the same", async () => {
@@ -60,14 +63,14 @@ test("what has been unverified for too long is not ready, and is served all the 
   expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
 });
 
-test("a file edited while the agent was away: the snapshot before is served, and the gateway told", async () => {
-  const { world, first, agent } = await twiceServed();
+test("a file edited while the agent was away: the same file of the snapshot before is served, the newer ones stay, and the gateway is told", async () => {
+  const { world, second, agent } = await twiceServed();
   await agent.stop();
   await writeFile(join(agent.folder, "current", "web-2", "tls.key"), "edited");
   const told = join(await temporaryFolder(), "told");
   const notice = { type: "command", words: ["sh", "-c", `echo told >> ${told}`], timeoutMs: 10_000 } as const;
   const restarted = await startWithoutServer(world, { folder: agent.folder, notice });
-  expect(await servedIn(agent.folder)).toEqual(pairsOf(first));
+  expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
   const damaged = { alarm: "Damaged", message: expect.stringContaining("such as web-2") };
   expect((await restarted.status()).alarms).toContainEqual(damaged);
   expect(await readFile(told, "utf8")).toBe("told\n");
@@ -86,11 +89,20 @@ test("a roll-back is noticed by an agent that was not there when it happened", a
   await agent.stop();
   await world.put("web-1", first["web-1"]);
   const restarted = await world.start({ folder: agent.folder });
-  await soon(async () => expect((await restarted.status()).alarms).toMatchObject([{ alarm: "RollBack" }]));
+  await soon(async () => expect((await restarted.status()).alarms).toMatchObject([{ alarm: "OlderCertificate" }]));
   expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
-  // The control plane means it.
+  // Another certificate is renewed, and the control plane vouches for all that it sees: the older one still stays away.
+  const renewed = certificateFor("two.test", 2);
+  await world.put("web-2", renewed);
   await world.publish();
-  await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf(first)));
+  await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf({ ...second, "web-2": renewed })));
+  await soon(async () =>
+    expect(await restarted.status()).toMatchObject({ state: "verified", alarms: [{ alarm: "OlderCertificate" }], heldCount: 1 }),
+  );
+  expect(await restarted.metrics()).toContain('keyturn_agent_held{secret="web-1",reason="OlderCertificate"} 1');
+  // Somebody means it.
+  await world.publish(undefined, { announced: true });
+  await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf({ ...first, "web-2": renewed })));
 });
 
 test("a command that fails is tried again, also after a restart, until it succeeds; then not again", async () => {

@@ -20,14 +20,15 @@ const soon = soonWithin(60_000);
 const podSchema = z.object({
   spec: z.looseObject({
     serviceAccountName: z.string(),
-    containers: z.tuple([
-      z.looseObject({ name: z.literal("nginx") }),
+    initContainers: z.tuple([
       z.looseObject({
         name: z.literal("agent"),
+        restartPolicy: z.literal("Always"),
         args: z.array(z.string()),
-        readinessProbe: z.object({ httpGet: z.object({ path: z.string(), port: z.number() }) }),
+        startupProbe: z.looseObject({ httpGet: z.object({ path: z.literal("/readyz"), port: z.number() }) }),
       }),
     ]),
+    containers: z.tuple([z.looseObject({ name: z.literal("nginx") })]),
   }),
 });
 
@@ -61,8 +62,8 @@ test("the API server takes the pod as the guide writes it, and it runs", async (
 
 test("with the guide's arguments the agent puts certificates into the shared volume and tells the gateway", async () => {
   const { spec } = await guidePod();
-  const [, agent] = spec.containers;
-  expect(`:${agent.readinessProbe.httpGet.port}`).toBe(agentFlags.bindAddress.default);
+  const [agent] = spec.initContainers;
+  expect(`:${agent.startupProbe.httpGet.port}`).toBe(agentFlags.bindAddress.default);
   const [place, folder] = [await AgentNamespace.make(cluster(), "agent-guide"), await temporaryFolder()];
   const certificate = certificateFor("shop.example.com");
   await place.put("shop-example-com-118", certificate);

@@ -167,6 +167,12 @@ export const alertStories: readonly AlertStory[] = [
     summary: "3 objects of shop are a problem for its SecretCheckSum (NoVersion).",
   },
   {
+    alert: "KeyturnChecksumHeld",
+    series: { 'keyturn_checksum_held{kind="SecretCheckSum",namespace="shop",instance="a"}': always(1) },
+    labels: { severity: "critical", kind: "SecretCheckSum", namespace: "shop" },
+    summary: "What is in shop is not published as its SecretCheckSum.",
+  },
+  {
     alert: "KeyturnAnnouncementLasts",
     series: { 'keyturn_checksum_awaited{kind="SecretCheckSum",namespace="shop",instance="a"}': always(1) },
     labels: { severity: "warning", kind: "SecretCheckSum", namespace: "shop" },

@@ -66,7 +66,9 @@ test("every flag of keyturn run and keyturn agent is a value, or is decided by t
   const names = (flags: readonly Flag[]): readonly string[] => flags.map(({ name }) => name).toSorted();
   const runDecided = decided.run.filter((name) => runFlags().some((flag) => flag.name === name));
   expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags()));
-  const shared = ["checksum.version-annotations", "checksum.secret-selector", "checksum.secret-types", "log-level", "log-format"];
+  const checksum = ["version-annotations", "secret-selector", "secret-types", "announcement-keys", "max-changing", "max-vanishing"];
+  const scope = ["namespace-selector", "namespaces", "scope"];
+  const shared = [...[...checksum, ...scope].map((name) => `checksum.${name}`), "log-level", "log-format"];
   expect([...valued(({ of }) => of === "agent"), ...shared, ...decided.agent].toSorted()).toEqual(names(agentCommandFlags));
 });
 

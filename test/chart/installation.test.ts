@@ -126,6 +126,8 @@ test("every option at once: each object is stored as it was rendered, and operat
     HTTPS_PROXY: "http://proxy:3128",
     NO_PROXY: "10.0.0.0/8,.svc",
     NODE_EXTRA_CA_CERTS: "/etc/keyturn/trusted-certificates/ca.crt",
+    // From the pod itself.
+    POD_UID: undefined,
     TZ: "UTC",
   });
   expect(await cluster().kubectl("get", "configmap", "more", "-n", namespace, "-o", "jsonpath={.data.RELEASE}")).toBe(namespace);

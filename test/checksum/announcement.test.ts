@@ -1,4 +1,5 @@
 // Announced ahead: a batch of changes is adopted as one, whatever happens on the way.
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -147,10 +148,76 @@ test("what cannot be announced is refused in words, and nothing is published", {
   expect(unreadable.err).not.toContain(key.slice(0, 20));
   expect(await place.checksums()).toHaveLength(1);
   expect((await announce(place, [next])).code).toBe(0);
-  expect(await announce(place, [next])).toMatchObject({ code: 1, err: expect.stringContaining("is announced and still awaited") });
+  expect(await announce(place, [next])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("is announced, still awaited, and about the same objects"),
+  });
   expect((await announce(place, [place.secret("shop-7", 3, certificate(3))], "--force")).code).toBe(0);
-  await soon(async () => expect(await place.checksums()).toHaveLength(2));
+  expect(await announce(place, [{ ...next, type: "Opaque", metadata: { ...next.metadata, name: "other-9" } }])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("nothing of what was given counts, so nothing is announced: other-9"),
+  });
 });
+
+test("two who announce at once both succeed, and so does a renewal in between", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "both");
+  await place.startOperator();
+  await withTwo(place);
+  await place.putSecret("idle-9", 1, certificate(4));
+  await place.published(["7-1", "8-1", "9-1"]);
+  const [first, second] = [place.secret("shop-7", 2, certificate(2)), place.secret("bank-8", 2, certificate(3))];
+  expect((await announce(place, [first])).code).toBe(0);
+  const waiting = announce(place, [second], "--wait");
+  await soon(async () => expect((await place.checksums()).filter(({ spec }) => spec.announcement)).toHaveLength(2));
+  await place.putSecret("idle-9", 2, certificate(5));
+  await place.published(["7-1", "8-1", "9-2"]);
+  await place.put(second);
+  expect(await waiting).toMatchObject({ code: 0, out: expect.stringContaining("the announced state is there") });
+  await place.published(["7-1", "8-2", "9-2"]);
+  await place.put(first);
+  await place.published(["7-2", "8-2", "9-2"]);
+});
+
+test("many that vanish at once are not published until somebody lets them through", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "vanish");
+  const operator = await place.startOperator();
+  const names = Array.from({ length: 5 }, (_, index) => `shop-${index + 1}`);
+  for (const [index, name] of names.entries()) await place.putSecret(name, 1, certificate(index));
+  const { metadata } = await place.published(names.map((name) => `${name.slice(5)}-1`));
+  for (const name of names.slice(1)) await place.removeSecret(name);
+  await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False LargeChange"));
+  expect(await operator.metrics()).toContain(`keyturn_checksum_held{kind="SecretCheckSum",namespace="${place.namespace}"} 1`);
+  expect(await place.checksums()).toHaveLength(1);
+  const { code, out } = await keyturn("checksum", "allow", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--wait");
+  expect([code, out]).toEqual([0, expect.stringContaining("0 new and 4 gone")]);
+  await place.published(["1-1"]);
+});
+
+test(
+  "where only what is signed counts, an unsigned announcement is worth nothing, and a signed one is published",
+  { concurrent: true },
+  async ({ onTestFinished }) => {
+    await using place = await verifiedNamespace(cluster(), "signed");
+    const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const [signing, checking] = [join(folder, "private.pem"), join(folder, "public.pem")];
+    await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
+    await writeFile(checking, publicKey.export({ format: "pem", type: "spki" }));
+    await place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": checking } });
+    await place.putSecret("shop-7", 1, certificate(0));
+    const access = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+    const allowed = await keyturn("checksum", "allow", ...access, "--sign", signing, "--wait");
+    expect(allowed).toMatchObject({ code: 0, err: "" });
+    const { metadata } = await place.published(["7-1"]);
+    const next = place.secret("shop-7", 2, certificate(2));
+    expect((await announce(place, [next])).code).toBe(0);
+    await place.put(next);
+    await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False Unannounced"));
+    expect((await keyturn("checksum", "allow", ...access, "--sign", signing)).code).toBe(0);
+    await place.published(["7-2"]);
+  },
+);
 
 test("with other flags than the operator's it is refused, because the two would never agree", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "flags");
@@ -184,6 +251,8 @@ test("from standard input, and Ingresses too", { concurrent: true }, async () =>
 
 test.concurrent.each([
   [["checksum", "publish"], 'there is no action "publish"'],
+  [["checksum", "allow", "-f", "/nowhere"], "checksum allow: it takes no manifests"],
+  [["checksum", "allow", "--sign", "/nowhere"], "--sign: /nowhere cannot be read"],
   [["checksum", "announce"], "say with -f which manifests are going to be applied"],
   [["checksum", "announce", "--delete", "pod/a"], '--delete: "pod/a" is not secret/NAME or ingress/NAME'],
   [["checksum", "announce", "-f", "/nowhere"], "--file: cannot read /nowhere"],

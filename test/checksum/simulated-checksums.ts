@@ -2,7 +2,7 @@
 import { type Kind, type KubeObject, Namespace, objectPath, Secret } from "@keyturn/runtime";
 import { drawInt, drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { checkSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
+import { checkSumObject, rfc3339 } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { checksumOf, defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
@@ -53,7 +53,12 @@ function announceDeletion(world: World): void {
   if (!set.delete(name)) return;
   const newestMs = Math.max(0, ...world.objects(SecretCheckSum).map((object) => Date.parse(stringOr(objectOr(object["spec"])["timestamp"], ""))));
   const timestampMs = Math.max(world.clock.now(), newestMs + 1000);
-  const object = checkSumObject(set.state(), { namespace, prefix: "secret", timestampMs, expiresMs: world.clock.now() + 60_000 });
+  const object = checkSumObject(set.state(), {
+    namespace,
+    prefix: "secret",
+    timestampMs,
+    announcement: { expires: rfc3339(world.clock.now() + 60_000) },
+  });
   const ownership = { labels: { "app.kubernetes.io/managed-by": "keyturn" }, annotations: { "keyturn.io/owner": `namespaces/${namespace}` } };
   const metadata = { ...object.metadata, name: object.metadata.name ?? "", ...ownership };
   apply(world, SecretCheckSum, { apiVersion: "tengine.taobao.org/v1", kind: "SecretCheckSum", ...object, metadata });

@@ -32,7 +32,7 @@ const CheckSumV1 = defineKind<CheckSum>({
 /** What a check comes to. `off`: there is no checksum, so everything passes. `undecided`: there is no Secret with an id. */
 export type Verdict = "off" | "undecided" | "pass" | `mismatch: ${string}`;
 
-/** A reader that follows one namespace from its start on. */
+/** A reader that follows one namespace, or all of them as Tengine does by default, from its start on. */
 export interface TengineReader extends Disposable {
   check(): Verdict;
   /** Every verdict since the start or the last `forget`, one after each change that it saw; the same one again is left out. */
@@ -45,7 +45,7 @@ export interface TengineReader extends Disposable {
 }
 
 /** Starts a reader and waits until it knows what there is. */
-export async function startTengineReader(cluster: ClusterAccess, namespace: string): Promise<TengineReader> {
+export async function startTengineReader(cluster: ClusterAccess, namespace?: string): Promise<TengineReader> {
   const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
   const caches = createCaches({
     transport,
@@ -54,8 +54,9 @@ export async function startTengineReader(cluster: ClusterAccess, namespace: stri
     log: createLogger({ level: "error", destination: { write: () => undefined } }),
   });
   const stop = new AbortController();
-  const secrets = caches.watch(Secret, { namespace });
-  const checksums = caches.watch(CheckSumV1, { namespace });
+  const place = namespace === undefined ? {} : { namespace };
+  const secrets = caches.watch(Secret, { ...place, whole: true });
+  const checksums = caches.watch(CheckSumV1, place);
   caches.start(stop.signal);
   await Promise.all([secrets.whenSynced(), checksums.whenSynced()]);
   const store = new Map<string, string>();
@@ -80,7 +81,8 @@ export async function startTengineReader(cluster: ClusterAccess, namespace: stri
     },
   });
   checksums.subscribe((change) => {
-    const { name } = nameOf(change.key);
+    const { namespace: home, name: own } = nameOf(change.key);
+    const name = namespace === undefined ? `${home}/${own}` : own;
     // There is no handler for updates: what was first seen stays.
     if (change.type === "deleted") trusted.delete(name);
     else if (change.type !== "updated") trusted.set(name, change.value);
@@ -104,9 +106,9 @@ function follow(
   { put, drop }: { readonly put: (name: string, secret: Secret) => void; readonly drop: (name: string) => void },
 ): void {
   cache.subscribe((change) => {
-    const { name } = nameOf(change.key);
-    if (change.type === "deleted") drop(name);
-    else put(name, change.value);
+    const { namespace, name } = nameOf(change.key);
+    if (change.type === "deleted") drop(`${namespace}/${name}`);
+    else put(`${namespace}/${name}`, change.value);
   });
 }
 

@@ -3,6 +3,8 @@ import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
+import * as z from "zod";
+import { realPodsObstacle } from "../../packages/keyturn/src/dev/images.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
 /** One line of the table for each step of a credential's life, as it should be a while after the start. */
@@ -13,6 +15,7 @@ const steps = [
   /JWKSConfig +keyturn-examples +rotated-tokens +True/,
   /SecretCheckSum +keyturn-examples-verify +secret-/,
   /Deployment +keyturn-examples-mesh +web +True/,
+  /Deployment web +SidecarRolloutFinished/,
 ];
 
 it("keyturn dev starts a cluster, shows all five steps at work on the examples, and leaves nothing behind after Ctrl-C", async () => {
@@ -20,6 +23,11 @@ it("keyturn dev starts a cluster, shows all five steps at work on the examples, 
   await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)));
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
   await access(kubeconfig);
+  // On a real node the keys come from nginx, through its Service.
+  if (realPodsObstacle() === undefined) {
+    const url = await soon(() => z.url().parse(/through their Service: (\S+)/.exec(keyturn.output.out)?.[1]));
+    await soon(async () => expect((await fetch(url)).status).toBe(200));
+  }
   keyturn.kill("SIGINT");
   expect(await keyturn.exit).toBe(0);
   await expect(access(kubeconfig)).rejects.toThrow("ENOENT");

@@ -14,6 +14,7 @@ describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
       'keyturn: --controllers: there is no controller "jwsk"; there are eventing-auth, rotation, jwks, checksum, sidecars (or all)\n',
     ],
     [["run", "--kubeconfig=/nonexistent/config"], "keyturn: kubeconfig /nonexistent/config does not exist\n"],
+    [["run", "--resync-period=30s"], 'keyturn: --resync-period: "30s" is less than 1m\n'],
     [
       ["run", "--leader-elect-lease-duration=1500ms"],
       'keyturn: --leader-elect-lease-duration: "1500ms" is not a whole number of seconds from 3s to 24h\n',

@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
   const token = await viewerToken(cluster(), "everything", everythingShown);
   using page = await openPage(operator.url, { bearer: token });
-  await soon(() => expect([page.of("keySet").length, page.of("rotationSet").length]).toEqual([2, 2]));
+  await soon(() => expect([page.table("keySets").length, page.table("rotationSets").length]).toEqual([2, 2]));
 });
 afterAll(() => operator?.[Symbol.asyncDispose]());
 
@@ -66,11 +66,11 @@ describe.each(["api/stream", `api/object?resource=${jwksConfigs}&namespace=alpha
 test("who may see one kind gets that kind, and is told which are hidden", async () => {
   const bearer = await viewerToken(cluster(), "keys-only", [seenKind(jwksConfigs)]);
   using page = await openPage(operator.url, { bearer });
-  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["alpha", "beta"]));
+  await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["alpha", "beta"]));
   expect(page.hello).toMatchObject({ user: "system:serviceaccount:default:keys-only", mode: "snapshot", cluster: "the cluster of the test" });
-  expect(page.of("rotationSet")).toEqual([]);
+  expect(page.table("rotationSets")).toEqual([]);
   expect(page.bytes).not.toContain("rotation/");
-  expect(page.of("step").map(({ step, hidden }) => [step, hidden])).toEqual(
+  expect(page.stages.map(({ step, hidden }) => [step, hidden])).toEqual(
     expect.arrayContaining([
       ["jwks", ["jwks.rieset.io"]],
       ["rotation", [targets]],
@@ -81,12 +81,12 @@ test("who may see one kind gets that kind, and is told which are hidden", async 
 test("who may see one namespace gets that namespace, and nothing of any other in the stream or by address", async () => {
   const bearer = await viewerToken(cluster(), "alpha-only", [seenKind(jwksConfigs, "alpha"), seenKind(targets, "alpha")]);
   using page = await openPage(operator.url, { bearer });
-  await soon(() => expect(page.of("keySet").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/alpha/tokens"]));
-  expect(page.of("rotationSet").map(({ id }) => id)).toEqual(["rotation/alpha/keys"]);
+  await soon(() => expect(page.table("keySets").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/alpha/tokens"]));
+  expect(page.table("rotationSets").map(({ id }) => id)).toEqual(["rotation/alpha/keys"]);
   await cluster().kubectl("annotate", "-n", "beta", "jwksconfig", "tokens", "keyturn.io/revoke=none");
   await cluster().kubectl("delete", "-n", "beta", "rotationtarget", "keys-live", "keys-previous");
   await cluster().kubectl("delete", "-n", "alpha", "rotationtarget", "keys-live", "keys-previous");
-  await soon(() => expect(page.of("rotationSet")).toEqual([]));
+  await soon(() => expect(page.table("rotationSets")).toEqual([]));
   expect(page.bytes).not.toContain("beta");
   const object = (namespace: string): string => `${operator.url}api/object?resource=${jwksConfigs}&namespace=${namespace}&name=tokens`;
   expect((await ask(object("beta"), { bearer })).status).toBe(404);
@@ -105,8 +105,8 @@ test.concurrent("the rights that the guide gives to viewers are enough for every
   await cluster().kubectl("create", "clusterrolebinding", "reader", "--clusterrole=keyturn-viewer", "--serviceaccount=default:reader");
   await soon(async () => {
     using page = await openPage(operator.url, { bearer });
-    await soon(() => expect(page.of("step")).toHaveLength(5));
-    expect(page.of("step").map(({ state, hidden }) => [state === "off", hidden])).toEqual(Array.from({ length: 5 }, () => [false, []]));
+    await soon(() => expect(page.stages).toHaveLength(5));
+    expect(page.stages.map(({ state, hidden }) => [state === "off", hidden])).toEqual(Array.from({ length: 5 }, () => [false, []]));
   });
   const { body } = await ask(`${operator.url}api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`, { bearer });
   expect(JSON.parse(body)).toHaveProperty("events");
@@ -134,10 +134,10 @@ test.concurrent("the stream of a token that is taken back ends, and so do later 
 test.concurrent("rights that are given or taken while a page is open take effect on it", async () => {
   const bearer = await viewerToken(cluster(), "changing", [seenKind(jwksConfigs)]);
   using page = await openPage(operator.url, { bearer });
-  await soon(() => expect(page.of("keySet").length).toBe(2));
+  await soon(() => expect(page.table("keySets").length).toBe(2));
   await viewerToken(cluster(), "changing", [seenKind(jwksConfigs, "beta")]);
   await cluster().kubectl("delete", "clusterrolebinding", "changing-0");
-  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["beta"]));
+  await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["beta"]));
   expect(page.closed).toBe(false);
   // Who had other rights when they were cut off cannot go on from there.
   page.close();
@@ -199,11 +199,11 @@ test("who may look only at a namespace in which there is nothing yet gets an emp
   await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "gamma" } });
   const bearer = await viewerToken(cluster(), "early", [seenKind(jwksConfigs, "gamma")]);
   using page = await soon(() => openPage(operator.url, { bearer }));
-  await soon(() => expect(page.of("step").find(({ step }) => step === "jwks")).toMatchObject({ hidden: ["jwks.rieset.io"] }));
+  await soon(() => expect(page.stages.find(({ step }) => step === "jwks")).toMatchObject({ hidden: ["jwks.rieset.io"] }));
   expect(page.hello?.user).toBe("system:serviceaccount:default:early");
-  expect(page.of("keySet")).toEqual([]);
+  expect(page.table("keySets")).toEqual([]);
   await publishKeys(cluster(), "gamma", "tokens");
-  await soon(() => expect(page.of("keySet").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/gamma/tokens"]));
+  await soon(() => expect(page.table("keySets").map(({ id }) => id)).toEqual(["jwks/JWKSConfig/gamma/tokens"]));
   for (const other of ["alpha", "beta"]) expect(page.bytes).not.toContain(`"namespace":"${other}"`);
   // Without the right nothing of it is left, and nobody is let in again.
   await cluster().kubectl("delete", "-n", "gamma", "rolebinding", "early-0");

@@ -4,7 +4,7 @@ import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { type ContractServer, type ContractServerOptions, startContractServer } from "./support/contract-server.ts";
-import { issuedRecord, syntheticRecords } from "./support/synthetic-records.ts";
+import { faringAs, syntheticIssued, syntheticRecords } from "./support/synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
@@ -28,8 +28,8 @@ it("what changes is shown, what is gone goes", async () => {
   await whenLive(page);
   await page.getByRole("link", { name: "runtime-00004" }).waitFor();
   send({
-    upserts: [{ ...issuedRecord(1, nowMs), health: "failed", reason: "TargetUnreachable" }, issuedRecord(77, nowMs)],
-    removals: [issuedRecord(4, nowMs).id],
+    upserts: [faringAs(syntheticIssued(1, nowMs), "failed", "TargetUnreachable"), syntheticIssued(77, nowMs)],
+    removals: [syntheticIssued(4, nowMs).id],
   });
   await page.getByText("TargetUnreachable").waitFor();
   await page.getByRole("link", { name: "runtime-00077" }).waitFor();
@@ -42,13 +42,13 @@ it("after a cut it says since when, keeps what it has, and goes on where it was"
   await using watched = await openInBrowser(browser(), `${url}#/issue`);
   const { page, problems } = watched;
   await whenLive(page);
-  send({ upserts: [issuedRecord(6, nowMs)], removals: [] });
+  send({ upserts: [syntheticIssued(6, nowMs)], removals: [] });
   await page.getByRole("link", { name: "runtime-00006" }).waitFor();
   cut();
   await page.getByText("This is how it was").waitFor();
   await page.locator('[data-state="cut"]').waitFor();
   expect(await page.getByRole("link", { name: "runtime-00006" }).count()).toBe(1);
-  send({ upserts: [issuedRecord(7, nowMs)], removals: [issuedRecord(0, nowMs).id] });
+  send({ upserts: [syntheticIssued(7, nowMs)], removals: [syntheticIssued(0, nowMs).id] });
   mend();
   await page.getByRole("link", { name: "runtime-00007" }).waitFor();
   await page.getByRole("link", { name: "runtime-00000" }).waitFor({ state: "detached" });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { soonWithin, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test, vi } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
-import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
 import { startDashboardCommand } from "./support/dashboard-command.ts";
@@ -57,11 +57,11 @@ test.concurrent("shows all that an administrator may see, to nobody without the 
     address = served.url;
     for (const path of ["api/stream", "api/object"]) expect((await ask(`${served.url}${path}`, { bearer: "guessed" })).status).toBe(401);
     using page = await openPage(served.url, { bearer: served.secret });
-    await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
-    await soon(() => expect(page.of("rotationSet").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
-    await soon(() => expect(page.of("step").map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 5 }, () => ["on", []])));
+    await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
+    await soon(() => expect(page.table("rotationSets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
+    await soon(() => expect(page.stages.map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 5 }, () => ["on", []])));
     // Nobody runs the controllers here, and that is what is told.
-    expect(page.of("keySet")[0]).toMatchObject({ health: "unknown", reason: "NotReported" });
+    expect(page.table("keySets")[0]).toMatchObject({ health: "unknown", reason: "NotReported" });
     expect(page.hello).toMatchObject({ cluster: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/) });
     await publishKeys(cluster(), "mine", "later");
     await soon(() => expect(page.records.has("jwks/JWKSConfig/mine/later")).toBe(true));
@@ -76,12 +76,12 @@ test.concurrent("shows somebody with few rights what they may see, and says whic
   const kubeconfig = await cluster().kubeconfigFor({ user: "somebody", namespacedRules: { mine: rules } });
   await using served = await startDashboardCommand(kubeconfig, "--namespaces", "mine");
   using page = await openPage(served.url, { bearer: served.secret });
-  await soon(() => expect(page.of("keySet").map(({ ref }) => ref.namespace)).toContain("mine"));
+  await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toContain("mine"));
   await soon(() => {
-    const states = new Map(page.of("step").map(({ step, state }) => [step, state]));
+    const states = new Map(page.stages.map(({ step, state }) => [step, state]));
     expect([...states.values()]).toEqual(["limited", "limited", "limited", "limited", "limited"]);
   });
-  const rotation = page.of("step").find(({ step }) => step === "rotation");
+  const rotation = page.stages.find(({ step }) => step === "rotation");
   expect(rotation?.troubles).toContainEqual({
     resource: "rotationtargets.rotator.k8s.telekom.com",
     namespace: "mine",
@@ -97,11 +97,11 @@ test.concurrent("shows somebody with few rights what they may see, and says whic
 test.concurrent("shows Argo Rollouts from when their CRD is there, and says nothing of them before", async () => {
   await using served = await startDashboardCommand(cluster().adminKubeconfig, "--sidecars.argo-rollouts");
   using page = await openPage(served.url, { bearer: served.secret });
-  const steps = (): readonly unknown[] => page.of("step").map(({ step, state, troubles }) => [step, state, troubles]);
+  const steps = (): readonly unknown[] => page.stages.map(({ step, state, troubles }) => [step, state, troubles]);
   await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
   await cluster().apply(rolloutDefinition);
   await soon(() => cluster().client.apply(Rollout, restartedRollout("mine", "canary"), { fieldManager: "test" }));
-  await soon(() => expect(page.records.get("workload/Rollout/mine/canary")).toMatchObject({ phase: "rolling", reason: "Rolling" }));
+  await soon(() => expect(page.records.get("workload/Rollout/mine/canary")).toMatchObject({ facet: "rolling", reason: "Rolling" }));
   await soon(() => expect(steps()).toContainEqual(["sidecars", "on", []]));
   await cluster().client.delete(Rollout, { namespace: "mine", name: "canary" });
   await soon(() => expect(page.records.has("workload/Rollout/mine/canary")).toBe(false));

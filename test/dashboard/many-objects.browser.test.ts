@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { goTo, openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
-import { issuedRecord, rotationSetRecord, syntheticRecords } from "./support/synthetic-records.ts";
+import { faringAs, syntheticIssued, syntheticRotationSet, syntheticRecords } from "./support/synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
@@ -55,14 +55,14 @@ it("stays smooth while everything changes", async () => {
   await page.evaluate(
     "new MutationObserver((changes) => { for (const { target } of changes) if (!target.parentElement?.closest('time') && target.nodeName !== 'TIME') touched++ }).observe(document.querySelector('.table-body'), { subtree: true, childList: true, characterData: true, attributes: true })",
   );
-  server.send({ upserts: [{ ...issuedRecord(40, nowMs), health: "progressing", reason: "InProgress" }], removals: [] });
+  server.send({ upserts: [faringAs(syntheticIssued(40, nowMs), "progressing", "InProgress")], removals: [] });
   await page.getByText("InProgress").waitFor();
   expect(await page.evaluate("window.rows.every((row) => row.isConnected)")).toBe(true);
   expect(await page.evaluate<number>("window.touched")).toBeLessThan(12);
 
   let sent = 0;
   const sender = setInterval(() => {
-    const upserts = Array.from({ length: 200 }, (_, index) => issuedRecord((sent * 200 + index) % many, nowMs - 60_000));
+    const upserts = Array.from({ length: 200 }, (_, index) => syntheticIssued((sent * 200 + index) % many, nowMs - 60_000));
     server.send({ upserts, removals: [] });
     sent++;
   }, 100);
@@ -75,7 +75,7 @@ it("stays smooth while everything changes", async () => {
   await goTo(page, "#/rotate");
   await page.locator(".bar").first().waitFor();
   expect(await page.locator(".lane").count()).toBeLessThan(60);
-  server.send({ upserts: [{ ...rotationSetRecord(0, nowMs), reason: "SourceConflict", health: "failed" }], removals: [] });
+  server.send({ upserts: [faringAs(syntheticRotationSet(0, nowMs), "failed", "SourceConflict")], removals: [] });
   const lanes = await page.evaluate<Scrolled>(scrollAndLook(".lane"));
   process.stdout.write(
     `${many} objects, ms per frame, 2,000 changes/s: rows ${JSON.stringify(figures(rows.frameMs))}; lanes ${JSON.stringify(figures(lanes.frameMs))}\n`,

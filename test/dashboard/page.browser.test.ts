@@ -2,18 +2,18 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import type { ObjectDetail } from "@keyturn/dashboard/contract";
+import type { ObjectDetail, ObjectRecord, StageLayout, StageRecord } from "@keyturn/dashboard/contract";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive, wide } from "./support/chromium.ts";
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
-import { checksumRecord, syntheticRecords } from "./support/synthetic-records.ts";
+import { syntheticChecksum, syntheticRecords } from "./support/synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const nowMs = Date.now();
 const target = "object/rotationtargets.rotator.k8s.telekom.com/team-03/signing-key-00003-live";
-const differing = checksumRecord(28, nowMs);
+const differing = syntheticChecksum(28, nowMs);
 
 const detail: ObjectDetail = {
   ref: differing.ref,
@@ -149,4 +149,55 @@ it("the script that the first paint needs is below 100 kB compressed, and nothin
     `the page's script: ${gzipped} bytes with gzip, ${sum(bytes.map((script) => brotliCompressSync(script).length))} with brotli\n`,
   );
   expect(gzipped).toBeLessThan(100_000);
+});
+
+it("a stage that the page has never heard of is shown as its feature lays it out", async () => {
+  const ref = { apiVersion: "toys.example/v1", kind: "Toy", resource: "toys.toys.example", namespace: "nursery", name: "bear" };
+  const stage: StageRecord = { type: "step", id: "step/toys", step: "toys", summary: "", state: "on", resources: [], hidden: [], troubles: [] };
+  const bear: ObjectRecord = {
+    type: "object",
+    id: "toys/nursery/bear",
+    step: "toys",
+    table: "toys",
+    ref,
+    health: "degraded",
+    reason: "Torn",
+    message: "its ear is torn",
+    detail: "",
+    about: ["bear"],
+    conditions: [],
+    facts: [{ name: "stuffing", text: "wool" }],
+    cells: {
+      toy: { main: "bear", sub: "nursery", look: "link" },
+      state: { main: "torn", look: "health" },
+      made: { main: { atMs: nowMs - 3 * 86_400_000 } },
+    },
+    texts: ["brown"],
+  };
+  const columns = [
+    { id: "toy", title: "Toy", width: "1fr" },
+    { id: "state", title: "State", width: "1fr" },
+    { id: "made", title: "Made", width: "1fr" },
+  ];
+  const layout: StageLayout = {
+    step: "toys",
+    verb: "Play",
+    title: "Toys",
+    about: "Toys, and how they are.",
+    one: "toy",
+    many: "toys",
+    tables: [{ id: "toys", title: "All toys", empty: { title: "No toys", text: "Make one.", command: "kubectl get toys" }, columns }],
+  };
+  const led = { ...stage, leader: { state: "led", message: "" } } as const;
+  await using toyServer = await startContractServer({ folder, records: [led, bear], stages: [layout], detail });
+  await using watched = await openInBrowser(browser(), toyServer.url);
+  const { page, problems } = watched;
+  await whenLive(page);
+  await page.getByRole("navigation", { name: "Steps" }).getByRole("link", { name: "Play" }).click();
+  await page.getByRole("heading", { name: "Toys" }).waitFor();
+  await page.getByRole("searchbox").fill("brown");
+  expect(await page.getByRole("table", { name: "All toys" }).getByRole("row").nth(1).innerText()).toMatch(/bear\s+nursery\s+torn\s+3 d/);
+  await page.getByRole("link", { name: "bear" }).click();
+  await page.locator("main", { hasText: "wool" }).waitFor();
+  expect(problems).toEqual([]);
 });

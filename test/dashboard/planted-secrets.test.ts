@@ -10,7 +10,7 @@ import { expect, test, vi } from "vitest";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
-import { ask, openPage } from "./support/page-reader.ts";
+import { ask, lanesOf, openPage } from "./support/page-reader.ts";
 import { everythingShown, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn } from "./support/shown-objects.ts";
 
@@ -89,16 +89,16 @@ test("no planted secret is in any byte that is served, logged or counted", async
   await soon(() =>
     expect(
       page
-        .of("keySet")
+        .table("keySets")
         .map(({ health }) => health)
         .toSorted(),
     ).toEqual(["failed", "healthy"]),
   );
-  await soon(() => expect(page.of("issued")[0]).toMatchObject({ health: "healthy", application: { name: runtime } }));
-  await soon(() => expect(page.of("checksum")).toHaveLength(1));
-  await soon(() => expect(page.of("rotationSet")[0]?.lanes[0]?.held).toHaveLength(1));
+  await soon(() => expect(page.table("issued")[0]).toMatchObject({ health: "healthy", cells: { application: { main: runtime } } }));
+  await soon(() => expect(page.table("checksums")).toHaveLength(1));
+  await soon(() => expect(lanesOf(page.table("rotationSets")[0])[1]?.bars).toHaveLength(1));
   await applyIn(cluster(), namespace, [source(contents.second)]);
-  await soon(() => expect(page.of("rotationSet")[0]?.lanes[0]?.held).toHaveLength(2));
+  await soon(() => expect(lanesOf(page.table("rotationSets")[0])[1]?.bars).toHaveLength(2));
 
   const issued = await cluster().client.get(Secret, { namespace: "kyma-system", name: "eventing-webhook-auth" });
   const provider = await cluster().client.get(Secret, { namespace: "kcp-system", name: "eventing-auth-ias-creds" });
@@ -146,6 +146,6 @@ test("no planted secret is in any byte that is served, logged or counted", async
 /** Every object that a record names. */
 function refsOf(record: DashboardRecord): readonly ObjectRef[] {
   if (record.type === "step") return [];
-  if (record.type !== "rotationSet") return [record.ref];
-  return [...record.lanes.flatMap(({ ref, object }) => [ref, ...(object ? [object] : [])]), ...(record.source ? [record.source] : [])];
+  const { ref, lanes = [], source } = record;
+  return [ref, ...lanes.map((lane) => lane.ref), ...lanes.flatMap(({ object }) => object ?? []), ...(source ? [source] : [])];
 }

@@ -4,7 +4,7 @@ import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { busyRequests } from "../support/busy-requests.ts";
-import { ask, openPage, type PageReader } from "./support/page-reader.ts";
+import { lanesOf, ask, openPage, type PageReader } from "./support/page-reader.ts";
 import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn, publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
@@ -23,15 +23,15 @@ beforeAll(async () => {
   await publishKeys(cluster(), namespace, "tokens");
   await rotateKeys(cluster(), namespace, "keys");
   using page = await openPage(operator.url, { bearer });
-  await soon(() => expect(page.of("keySet")[0]?.keys).toHaveLength(1));
-  await soon(() => expect(page.of("rotationSet")[0]?.lanes.map(({ held }) => held.length)).toEqual([1, 1]));
+  await soon(() => expect(lanesOf(page.table("keySets")[0])).toHaveLength(1));
+  await soon(() => expect(lanesOf(page.table("rotationSets")[0]).map(({ bars }) => bars.length)).toEqual([1, 1, 1]));
 });
 afterAll(async () => {
   await operator?.[Symbol.asyncDispose]();
   await proxy?.[Symbol.asyncDispose]();
 });
 
-const live = (page: PageReader): number | undefined => page.of("rotationSet")[0]?.lanes[0]?.held.at(-1)?.seq;
+const live = (page: PageReader): number => lanesOf(page.table("rotationSets")[0])[1]?.bars.filter(({ look }) => look !== "planned").length ?? 0;
 
 test("a change is shown without being asked for, with what is planned to follow it", async () => {
   using page = await openPage(operator.url, { bearer });
@@ -39,28 +39,20 @@ test("a change is shown without being asked for, with what is planned to follow 
   await rotateKeys(cluster(), namespace, "keys", "second");
   await soon(() => expect(live(page)).toBe(2));
   expect(page.events.filter((event) => event === "snapshot")).toHaveLength(1);
-  await soon(() => {
-    const [set] = page.of("rotationSet");
-    const [first, second] = set?.lanes ?? [];
-    expect(first?.held.map(({ seq, toMs }) => [seq, toMs !== undefined])).toEqual([
-      [1, true],
-      [2, false],
-    ]);
-    expect(second?.held.map(({ seq, backfilled }) => [seq, backfilled])).toEqual([[1, false]]);
-    expect(second?.planned).toEqual([]);
-    expect(set?.versions.map(({ seq, isSource }) => [seq, isSource])).toEqual([
-      [2, true],
-      [1, false],
-    ]);
-  });
+  const bars = (): unknown => lanesOf(page.table("rotationSets")[0]).map((lane) => lane.bars.map(({ title, look, filled }) => [title, look, filled]));
+  const [past, held] = [
+    ["Version 1", "past", undefined],
+    ["Version 2", "live", undefined],
+  ];
+  await soon(() => expect(bars()).toEqual([[past, held], [past, held], [["Version 1", "live", undefined]]]));
   await rotateKeys(cluster(), namespace, "keys", "third");
   await soon(() => {
-    const [set] = page.of("rotationSet");
-    const second = set?.lanes[1];
+    const [set] = page.table("rotationSets");
+    const planned = lanesOf(set)[2]?.bars.filter(({ look }) => look === "planned");
     // The operator's own forecast: version 2 moves on a minute after version 3 came.
-    expect(second?.planned.map(({ seq }) => seq)).toEqual([2]);
-    expect(second?.planned[0]?.atMs).toBe(second?.pending?.notBeforeMs);
-    expect(set?.next?.atMs).toBe(second?.planned[0]?.atMs);
+    expect(planned?.map(({ title }) => title)).toEqual(["Version 2"]);
+    expect(set?.lanes?.[1]?.next).toEqual({ atMs: planned?.[0]?.fromMs, what: "gets version 2" });
+    expect(set?.next?.atMs).toBe(planned?.[0]?.fromMs);
   });
 });
 
@@ -91,13 +83,13 @@ test("after a restart of the server a page is told, connects again, and gets eve
   const { secret, access } = secretAccess();
   const before = await serveOperator(cluster(), { access });
   const page = await openPage(before.url, { bearer: secret });
-  await soon(() => expect(page.of("keySet").length).toBeGreaterThan(0));
+  await soon(() => expect(page.table("keySets").length).toBeGreaterThan(0));
   await before[Symbol.asyncDispose]();
   await soon(() => expect(page.closed).toBe(true));
   expect(page.end).toMatchObject({ reason: "restart" });
   await using after = await serveOperator(cluster(), { access });
   using again = await openPage(after.url, { bearer: secret, lastEventId: page.lastEventId });
-  await soon(() => expect(again.of("keySet").length).toBe(page.of("keySet").length));
+  await soon(() => expect(again.table("keySets").length).toBe(page.table("keySets").length));
   expect(again.hello?.mode).toBe("snapshot");
   expect(again.hello?.bootId).not.toBe(page.hello?.bootId);
 });
@@ -106,7 +98,7 @@ test("250 open pages cost the API server nothing, see every change, and one who 
   const pages: PageReader[] = [];
   for (let count = 0; count < 250; count++) pages.push(await openPage(operator.url, { bearer }));
   try {
-    await soon(() => expect(pages.every((page) => page.of("keySet").length > 0)).toBe(true));
+    await soon(() => expect(pages.every((page) => page.table("keySets").length > 0)).toBe(true));
     await soon(async () => expect(await operator.metrics()).toMatch(/^keyturn_dashboard_streams 250$/m));
     pages[0]?.pause();
     const asked = busyRequests(proxy).length;
@@ -121,7 +113,7 @@ test("250 open pages cost the API server nothing, see every change, and one who 
     const id = `jwks/JWKSConfig/${namespace}/seen-by-all`;
     await soon(() => expect(pages.slice(1).filter((page) => page.records.get(id) === undefined)).toEqual([]));
     await soon(() =>
-      expect(pages.slice(1).every((page) => page.of("keySet").find((record) => record.id === id)?.reason === "SecretNotFound")).toBe(true),
+      expect(pages.slice(1).every((page) => page.table("keySets").find((record) => record.id === id)?.reason === "SecretNotFound")).toBe(true),
     );
     // What the operator does for the new object, and the questions about one token: nothing that grows with the pages.
     expect(busyRequests(proxy).length - asked).toBeLessThan(100);

@@ -23,7 +23,9 @@ export class CrashPoints implements AsyncDisposable {
   readonly #place: IssuingPlace;
   readonly #proxies: readonly [controlPlane: FaultProxy, target: FaultProxy];
   readonly #stopListening: () => void;
-  #left = Infinity;
+  #isTurnOf: (point: string) => boolean = () => false;
+  /** How often the operator has come to each point. */
+  readonly #passed = new Map<string, number>();
   #dead = false;
   #crash = Promise.withResolvers<string>();
 
@@ -56,16 +58,25 @@ export class CrashPoints implements AsyncDisposable {
     return this.#place.startOperator({ flags, kubeconfig: this.#proxies[0].through(await this.#place.kubeconfig(flags)) });
   }
 
-  /** From the `n`-th point on, which is the first for 1, nothing comes from or gets to the operator. Resolves to the point's name when that is. */
-  arm(n: number): Promise<string> {
+  /**
+   * Nothing comes from or gets to the operator from the point on for which `isTurn` says so. Resolves to that point's name when that is.
+   * What it is asked about is alike in all worlds: the point without the names of objects, and how often it was passed.
+   */
+  arm(isTurn: (point: string) => boolean): Promise<string> {
     this.#crash = Promise.withResolvers<string>();
-    this.#left = n;
+    this.#passed.clear();
+    this.#isTurnOf = isTurn;
     return this.#crash.promise;
+  }
+
+  /** Lets everything pass that comes from now on. */
+  disarm(): void {
+    this.#isTurnOf = () => false;
   }
 
   /** Ends the operator, which cannot leave a trace any more, and lets the world be reached again. */
   async bury(operator: RunningOperator): Promise<void> {
-    this.#left = Infinity;
+    this.disarm();
     await operator.stop();
     this.#dead = false;
   }
@@ -86,10 +97,17 @@ export class CrashPoints implements AsyncDisposable {
   }
 
   #pass(point: string, counts: boolean): void {
-    if (counts && !this.#dead && --this.#left === 0) {
+    if (counts && !this.#dead && this.#isTurnOf(this.#inAnyWorld(point))) {
       this.#dead = true;
       this.#crash.resolve(point);
     }
     if (this.#dead) throw new CutConnection();
+  }
+
+  #inAnyWorld(point: string): string {
+    const kind = point.replace(/ \/\S*\/(eventingauths|secrets)(?:\/[^/ ]+)?/, " $1");
+    const times = (this.#passed.get(kind) ?? 0) + 1;
+    this.#passed.set(kind, times);
+    return `${kind} (${times})`;
   }
 }

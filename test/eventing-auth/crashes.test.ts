@@ -1,10 +1,10 @@
-// The operator dies before and after every request to the identity provider and every write of creation, rotation and deletion; another one takes over.
+// The operator dies before and after every request to the identity provider and every write of creation, repair, rotation and deletion; another one takes over.
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { crashEverywhere, type CrashWorld, type Phase } from "./crash-everywhere.ts";
 import { CrashPoints } from "./crash-points.ts";
-import { type Flags, type IssuingPlace, issuingPlace } from "./issuing-place.ts";
+import { type Flags, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
@@ -12,12 +12,23 @@ const target = useSharedApiServer();
 /** Old secrets go at once, so that what is left at the end can be counted. */
 const flags: Flags = { "eventing-auth.rotate-after": "24h", "eventing-auth.rotation-overlap": "0" };
 
-async function openWorld(): Promise<CrashWorld> {
+/** The provider counts. */
+interface CountingWorld extends CrashWorld {
+  /** How many applications there ever were at once. */
+  readonly mostAtOnce: () => number;
+}
+
+async function openWorld(): Promise<CountingWorld> {
   const place = await issuingPlace(controlPlane(), target());
+  let most = 0;
+  place.tenant.onStep((_step, moment) => {
+    if (moment === "after") most = Math.max(most, place.tenant.applications().length);
+  });
   const points = await CrashPoints.around(place, { controlPlane: controlPlane(), target: target() }, place.tenant);
   return {
     place,
     points,
+    mostAtOnce: () => most,
     async [Symbol.asyncDispose]() {
       await place[Symbol.asyncDispose]();
       await points[Symbol.asyncDispose]();
@@ -26,43 +37,58 @@ async function openWorld(): Promise<CrashWorld> {
 }
 
 /** One application with one client secret, which is the one in the runtime's Secret; nothing else was left behind. */
-async function isWhole(place: IssuingPlace): Promise<void> {
+async function isWhole({ place, mostAtOnce }: CountingWorld): Promise<void> {
   await place.isWhole();
   await soon(() => expect(place.tenant.applications().map(({ secrets }) => secrets.length)).toEqual([1]));
   await place.isReady();
+  expect(mostAtOnce()).toBe(1);
 }
 
-const creation: Phase<CrashWorld> = {
+const creation: Phase<CountingWorld> = {
   flags,
   prepare: ({ place }) => place.putKyma(),
-  isDone: ({ place }) => isWhole(place),
+  isDone: isWhole,
 };
 
 /** A runtime that has everything, and an operator that is gone in peace. */
-async function prepareWhole({ place, points }: CrashWorld): Promise<void> {
-  await place.putKyma();
-  const operator = await points.startOperator(flags);
-  await isWhole(place);
+async function prepareWhole(world: CountingWorld): Promise<void> {
+  await world.place.putKyma();
+  const operator = await world.points.startOperator(flags);
+  await isWhole(world);
   await operator.stop();
 }
 
 const longAgo = "2020-01-01T00:00:00Z";
 
-const rotation: Phase<CrashWorld> = {
+const rotation: Phase<CountingWorld> = {
   flags,
   async prepare(world) {
     await prepareWhole(world);
     await world.place.parts.target.mergePatch(Secret, world.place.targetName, { metadata: { annotations: { "keyturn.io/issued-at": longAgo } } });
   },
-  async isDone({ place }) {
+  async isDone(world) {
+    const { place } = world;
     await soon(async () => expect((await place.targetSecret())?.metadata.annotations?.["keyturn.io/issued-at"]).not.toBe(longAgo));
-    await isWhole(place);
+    await isWhole(world);
     expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
   },
   always: async ({ place }) => expect(await place.tokenStatus()).toBe(200),
 };
 
-const deletion: Phase<CrashWorld> = {
+const repair: Phase<CountingWorld> = {
+  flags,
+  async prepare(world) {
+    await prepareWhole(world);
+    await world.place.parts.target.delete(Secret, world.place.targetName);
+  },
+  async isDone(world) {
+    const { place } = world;
+    await isWhole(world);
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+  },
+};
+
+const deletion: Phase<CountingWorld> = {
   flags,
   async prepare(world) {
     await prepareWhole(world);
@@ -70,8 +96,9 @@ const deletion: Phase<CrashWorld> = {
     // Every run begins at the same point, so that the n-th write is the same one in all of them.
     await soon(async () => expect((await world.place.auth())?.metadata.deletionTimestamp).toBeDefined());
   },
-  async isDone({ place }) {
+  async isDone({ place, mostAtOnce }) {
     await place.isGone();
+    expect(mostAtOnce()).toBe(1);
     expect(place.tenant.applications()).toEqual([]);
     expect(await place.targetSecret()).toBeUndefined();
   },
@@ -99,6 +126,16 @@ test(
       expect(points).toContain(`before ${step} at the identity provider`);
       expect(points).toContain(`after ${step} at the identity provider`);
     }
+  },
+);
+
+test(
+  "a crash anywhere in a repair leaves the same application with one secret, and a Secret that works",
+  { concurrent: true, timeout: 600_000 },
+  async () => {
+    const points = await crashEverywhere(openWorld, repair);
+    expect(points).toContain("after create-secret at the identity provider");
+    expect(points.filter((point) => point.endsWith("at the target")).length).toBeGreaterThanOrEqual(2);
   },
 );
 

@@ -1,7 +1,8 @@
 // However an identity provider behaves: one application is made, not one after the other.
+import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { askedAtAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { askedAtAnnotation, EventingAuth, replaceAnnotation } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
 import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
@@ -85,6 +86,54 @@ describe("a tenant", { concurrent: true }, () => {
     expect(place.tenant.counters.created).toBe(2);
   });
 });
+
+test(
+  "a tenant that takes longer than the timeout to make an application gets one all the same: the next try finds it",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    place.tenant.fail("create", { type: "slow", delayMs: 3_000 });
+    await place.putKubeconfig();
+    await place.putKyma();
+    await place.startOperator({ flags: { "eventing-auth.provider-timeout": "1s" } });
+    await place.isReady();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0 });
+  },
+);
+
+test(
+  "another tenant's URL replaces nothing: objects say so, and go on when it is right again, or when somebody says that it is",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using other = await startIasStandIn();
+    other.directory.create("somebody else's", {});
+    const second = `${place.runtime}-b`;
+    await place.putKubeconfig(undefined, second);
+    await place.putKyma(place.namespace, second);
+    await place.ready();
+    const name = { namespace: place.namespace, name: second };
+    await soon(async () => expect((await place.client.get(EventingAuth, name))?.status?.iasApplication).toBeDefined());
+    const before = await place.credentials();
+    await place.skipMinute();
+    await place.client.mergePatch(EventingAuth, name, { metadata: { annotations: { [askedAtAnnotation]: "2020-01-01T00:00:00Z" } } });
+    await place.putCredentials({ url: other.url });
+    expect(await place.conditionSays("Ready", "False ApplicationsMissing")).toContain("1 of 1 others");
+    await place.eventSays("ApplicationsMissing");
+    expect([other.counters.created, place.tenant.counters.deleted]).toEqual([1, 0]);
+    await place.putCredentials();
+    await place.conditionSays("Ready", "True Ready");
+    expect(await place.credentials()).toEqual(before);
+
+    await place.putCredentials({ url: other.url });
+    await place.conditionSays("Ready", "False ApplicationsMissing");
+    const secret = { namespace: place.namespace, name: "eventing-auth-ias-creds" };
+    await place.client.mergePatch(Secret, secret, { metadata: { annotations: { [replaceAnnotation]: other.url } } });
+    await place.conditionSays("Ready", "True Ready");
+    expect(other.applications(place.runtime)).toHaveLength(1);
+  },
+);
 
 test.concurrent.each(["status 403", "status 500", "cut"])(
   "a creation that fails (%s) is not tried twice in a minute, and the condition says why",

@@ -72,6 +72,22 @@ test("a runtime whose kubeconfig is gone is let go", { concurrent: true }, async
   expect(place.tenant.applications()).toEqual([]);
 });
 
+test.each(["clusters: *nope", "[".repeat(20_000), "users:\n- name: u\n  user:\n    exec: { apiVersion: v1, command: sh }\n", "#".repeat(40_000)])(
+  "a kubeconfig that cannot be used (%#) is reported, and holds no deletion of an object that never reached its cluster",
+  { concurrent: true },
+  async (config) => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.putKubeconfig(config);
+    await place.putKyma();
+    await place.startOperator();
+    expect(await place.conditionSays("TargetReachable", "False KubeconfigRefused")).toContain(`kubeconfig-${place.runtime}`);
+    expect(await place.conditionSays("Ready", "False KubeconfigRefused")).toContain(`kubeconfig-${place.runtime}`);
+    await place.eventSays("KubeconfigRefused");
+    await place.deleteKyma();
+    await place.isGone();
+  },
+);
+
 describe("a cluster that does not answer", { concurrent: true }, () => {
   /** Ready, and then the cluster cannot be reached any more. */
   async function cutOff(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<AsyncDisposable & { mend(): Promise<void> }> {

@@ -185,7 +185,7 @@ describe.each(calls)("$step", ({ step, words, repeatable, make }) => {
     }
     const error = await failed;
     expect(error).toMatchObject({ code: "Transient" });
-    expect(error.message).toBe(`${words}: no answer within 30000 ms`);
+    expect(error.message).toBe(`${words}: no answer within 30000 ms (--eventing-auth.provider-timeout)`);
   });
 
   it("ends with the caller's signal", async () => {
@@ -246,7 +246,7 @@ describe("an answer that is lost after its effect", () => {
     ias.fail("create", { type: "lost-answer" }, 1);
     expect(await identityErrorOf(withoutPauses(clock, provider.create(owner)))).toMatchObject({ code: "Transient", operation: "create" });
     expect(ias.applications(owner.name)).toHaveLength(1);
-    expect(await provider.find(owner)).toEqual(ias.applications(owner.name).map(({ id }) => ({ id, isOurs: true })));
+    expect(await provider.find(owner)).toEqual(ias.applications(owner.name).map(({ id }) => ({ id, trace: "ours" })));
   });
 });
 
@@ -317,7 +317,7 @@ describe("an application does not count as gone", () => {
     const nothing: IasFailure = { type: "body", text: "", status: 404 };
     for (let others = 0; others < 150; others++) ias.directory.create(`other-${others}`);
     ias.fail("find", nothing, 1);
-    expect(await provider.find(application)).toEqual([{ id: application.id, isOurs: false }]);
+    expect(await provider.find(application)).toEqual([{ id: application.id, trace: "none" }]);
     ias.fail("read", { type: "status", status: 404 });
     ias.fail("find", nothing, 1);
     expect((await identityErrorOf(withoutPauses(clock, provider.read(application)))).message).toContain("but is listed");
@@ -383,12 +383,41 @@ describe("an answer with something missing", () => {
   });
 });
 
+describe("what SAP's API may leave out", () => {
+  it("is not demanded: client IDs, names, descriptions, hints, and the list of a search that finds nothing", async () => {
+    await using world = await openWorld();
+    const { ias, provider, application } = world;
+    const { id } = application;
+    ias.fail("read", { type: "body", text: JSON.stringify({ id }) }, 1);
+    expect(await provider.read(application)).toEqual({ id, clientId: undefined, trace: "none" });
+    ias.fail("find", { type: "body", text: '{"totalResults":0}' }, 1);
+    expect(await provider.find(application)).toEqual([]);
+    ias.fail(
+      "find",
+      { type: "body", text: JSON.stringify({ applications: [{ id }, { name: application.name }, { id, name: application.name }] }) },
+      1,
+    );
+    expect(await provider.find(application)).toEqual([{ id, trace: "none" }]);
+    ias.fail("list-secrets", { type: "body", text: '{"secrets":[{},{"hint":"abcd"}]}' }, 1);
+    expect(await provider.listSecrets(application)).toEqual([{ hint: "abcd", validToMs: undefined }]);
+  });
+
+  it("is no licence: another application's answer, and a list that is none, are errors", async () => {
+    await using world = await openWorld();
+    const { ias, clock, provider, application } = world;
+    ias.fail("read", { type: "body", text: JSON.stringify({ id: "05b6557e-af27-40c4-b112-d341b2b57f43" }) }, 3);
+    expect((await identityErrorOf(withoutPauses(clock, provider.read(application)))).message).toContain("is another application");
+    ias.fail("find", { type: "body", text: '{"status":"UP"}' }, 3);
+    expect((await identityErrorOf(withoutPauses(clock, provider.find(application)))).message).toMatch(/promises: applications$/);
+  });
+});
+
 describe("a list", () => {
   it("is read to its last page, and only applications of that very name count", async () => {
     await using world = await openWorld();
     const { ias, provider } = world;
     const owner = someOwner();
-    const many = Array.from({ length: 250 }, () => ({ id: ias.directory.create(owner.name).id, isOurs: false }));
+    const many = Array.from({ length: 250 }, () => ({ id: ias.directory.create(owner.name).id, trace: "none" }));
     expect(await provider.find(owner)).toEqual(many);
     expect(ias.counters.requests.find).toBe(3);
   });
@@ -398,13 +427,13 @@ describe("a list", () => {
     const { ias, provider, application } = world;
     const others = [application.id, world.credentials.clientId].map((id) => ({ id, name: "somebody-else" }));
     ias.fail("find", { type: "body", text: JSON.stringify({ applications: [...others, { id: application.id, name: application.name }] }) }, 1);
-    expect(await provider.find(application)).toEqual([{ id: application.id, isOurs: false }]);
+    expect(await provider.find(application)).toEqual([{ id: application.id, trace: "none" }]);
   });
 
   it("without end is an error", async () => {
     await using world = await openWorld();
     world.ias.fail("find", { type: "body", text: JSON.stringify({ applications: [], nextCursor: "again" }) });
-    expect((await identityErrorOf(world.provider.find(world.application))).message).toMatch(/more than 100 pages/);
+    expect((await identityErrorOf(world.provider.find(world.application))).message).toMatch(/the list has no end/);
   });
 
   it("that is longer than any list is not read to its end", async () => {

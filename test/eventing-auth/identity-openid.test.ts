@@ -51,8 +51,8 @@ describe("a client of an OpenID server", () => {
     const client = await register(world);
     const { id } = client;
     expect(server.clients()).toEqual([id]);
-    expect(await provider.find(owner)).toEqual([{ id, isOurs: true }]);
-    expect(await provider.read(client)).toEqual({ id, clientId: id });
+    expect(await provider.find(owner)).toEqual([{ id, trace: "ours" }]);
+    expect(await provider.read(client)).toEqual({ id, clientId: id, trace: "ours" });
     expect(await clientOfToken(provider, id, client.secret)).toBe(id);
     expect(await provider.accepts({ clientId: id, clientSecret: client.secret })).toBe(true);
 
@@ -187,7 +187,7 @@ describe("a registration", () => {
     const created = provider.create(owner, stop.signal);
     await expect(created).rejects.toThrow("shutting down");
     await expect.poll(() => keeper.grant, { timeout: 120_000 }).toBeDefined();
-    expect(await provider.find(owner)).toEqual(server.clients().map((id) => ({ id, isOurs: true })));
+    expect(await provider.find(owner)).toEqual(server.clients().map((id) => ({ id, trace: "ours" })));
   });
 
   it("at another server is none of this one's", async () => {
@@ -246,7 +246,7 @@ describe("a client does not count as gone", () => {
     expect(error).toMatchObject({ code: "Transient", status: 404 });
     expect(error.message).toContain(`that does not prove that client ${client.id} is gone`);
     server.answerInstead(() => undefined);
-    expect(await provider.read(client)).toEqual({ id: client.id, clientId: client.id });
+    expect(await provider.read(client)).toEqual({ id: client.id, clientId: client.id, trace: "ours" });
   });
 
   it("because the request to delete it is refused, and not when its token is refused after that", async () => {
@@ -311,8 +311,8 @@ describe("a client does not count as gone", () => {
     const client = await register(world);
     using providers = openProviders({ type: "openid" });
     const shouted = providers.forSecret(secretData({ url: `${world.server.issuer.replace("http://", "HTTP://")}/` }));
-    expect(await shouted.read(client)).toEqual({ id: client.id, clientId: client.id });
-    expect(await shouted.find(client)).toEqual([{ id: client.id, isOurs: true }]);
+    expect(await shouted.read(client)).toEqual({ id: client.id, clientId: client.id, trace: "ours" });
+    expect(await shouted.find(client)).toEqual([{ id: client.id, trace: "ours" }]);
     expect((await shouted.endpoints()).tokenUrl).toContain(world.server.issuer);
   });
 });
@@ -327,7 +327,7 @@ describe("what a crash costs", () => {
     expect(keeper.grant).toBeUndefined();
     expect(await provider.find(owner)).toEqual([]);
     const client = await register(world);
-    expect(await provider.find(owner)).toEqual([{ id: client.id, isOurs: true }]);
+    expect(await provider.find(owner)).toEqual([{ id: client.id, trace: "ours" }]);
     expect(server.clients()).toHaveLength(2);
   });
 

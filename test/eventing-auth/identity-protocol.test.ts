@@ -15,8 +15,8 @@ describe.each(clientIdsFrom)("an application of IAS that has its client ID from 
     const { id } = await provider.create(owner);
     const application = { ...owner, id };
     try {
-      expect(await provider.find(owner)).toEqual([{ id, isOurs: true }]);
-      expect(await provider.find({ ...owner, uid: randomUUID() })).toEqual([{ id, isOurs: false }]);
+      expect(await provider.find(owner)).toEqual([{ id, trace: "ours" }]);
+      expect(await provider.find({ ...owner, uid: randomUUID() })).toEqual([{ id, trace: "other" }]);
       expect(await provider.read(application)).toMatchObject({ id });
       const first = await provider.issueSecret(application, { rotate: false });
       const clientId = (await provider.read(application))?.clientId ?? "";
@@ -37,7 +37,7 @@ describe.each(clientIdsFrom)("an application of IAS that has its client ID from 
       // A real tenant may take a moment to know everywhere that a secret is gone.
       await expect.poll(() => provider.accepts({ clientId, clientSecret: first.secret }), { timeout: 120_000 }).toBe(false);
       expect(await provider.accepts({ clientId, clientSecret: second.secret })).toBe(true);
-      expect(await provider.read(application)).toEqual({ id, clientId });
+      expect(await provider.read(application)).toEqual({ id, clientId, trace: "ours" });
     } finally {
       await provider.delete(application);
     }

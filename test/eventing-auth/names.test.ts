@@ -45,6 +45,25 @@ describe("an EventingAuth in another namespace than the kubeconfigs", { concurre
   });
 });
 
+test(
+  "of two EventingAuths of one name in namespaces that count, the older has the runtime, and the other follows when it goes",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target(), { namespaces: 2 });
+    const [, elsewhere = ""] = place.parts.namespaces;
+    await place.ready({ flags: { "eventing-auth.namespaces": place.parts.namespaces.join(",") } });
+    const before = await place.credentials();
+    await place.putKyma(elsewhere);
+    expect(await place.conditionSays("Ready", "False NameTaken", elsewhere)).toContain(`${place.namespace}/${place.runtime}`);
+    expect(await place.credentials()).toEqual(before);
+    expect(place.tenant.counters).toMatchObject({ created: 1, secretsCreated: 1 });
+    await place.deleteKyma();
+    await place.isGone();
+    await place.isReady(elsewhere);
+    expect(place.tenant.applications(place.runtime)).toHaveLength(1);
+  },
+);
+
 describe("an application of the runtime's name that was not made for its EventingAuth", { concurrent: true }, () => {
   test.each([1, 2])("stays, and nothing is made until somebody has put that right (%i of them)", async (count) => {
     await using place = await issuingPlace(controlPlane(), target());

@@ -7,6 +7,34 @@ import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();
+
+test(
+  "a Secret that is deleted in a loop costs the identity provider no more than its share, and the object says so",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await place.ready();
+    const before = requestsOf(place);
+    let deletions = 0;
+    while ((await place.condition("Ready"))?.reason !== "ChangesTooOften") {
+      await soon(async () =>
+        expect([await place.targetSecret(), (await place.condition("Ready"))?.reason === "ChangesTooOften"]).not.toEqual([undefined, false]),
+      );
+      if (!(await place.targetSecret())) continue;
+      await place.parts.target.delete(Secret, place.targetName);
+      deletions++;
+    }
+    expect(deletions).toBeGreaterThan(3);
+    // Twenty runs, and those that time has allowed since; five requests each.
+    expect(requestsOf(place) - before).toBeLessThan(200);
+    await place.isReady();
+    await place.isWhole();
+  },
+);
+
+function requestsOf({ tenant }: IssuingPlace): number {
+  return Object.values(tenant.counters.requests).reduce((sum, count) => sum + count, 0);
+}
 const noOverlap = { "eventing-auth.rotation-overlap": "0" };
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 

@@ -3,7 +3,12 @@ import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { EventingAuth, type EventingAuthStatus, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import {
+  adoptAnnotation,
+  EventingAuth,
+  type EventingAuthStatus,
+  eventingAuthFinalizer,
+} from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
@@ -33,11 +38,16 @@ async function leftByOriginal(place: IssuingPlace, recorded: boolean): Promise<{
 
 test.concurrent.each([
   ["its status knows", true],
-  ["its status has forgotten", false],
+  ["its status has forgotten, and somebody adopts,", false],
 ])("an application that %s stays, and so do the credentials in the runtime", async (_what, recorded) => {
   await using place = await issuingPlace(controlPlane(), target());
   const { id, secret } = await leftByOriginal(place, recorded);
   await place.startOperator();
+  if (!recorded) {
+    expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain(`${adoptAnnotation}: ${id}`);
+    const metadata = { annotations: { [adoptAnnotation]: id } };
+    await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata });
+  }
   await place.conditionSays("Ready", "True Ready");
   await soon(async () => expect((await place.targetSecret())?.metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "keyturn" }));
   await place.isWhole();

@@ -26,10 +26,10 @@ export async function helm(cluster: ClusterAccess, ...args: readonly string[]): 
 }
 
 /** Installs the chart, or upgrades it, with these values. */
-export async function install(cluster: ClusterAccess, values: object): Promise<void> {
+export async function install(cluster: ClusterAccess, values: object, ...args: readonly string[]): Promise<void> {
   const file = join(cluster.folder, "values.json");
   await writeFile(file, JSON.stringify(values));
-  await helm(cluster, "upgrade", "--install", release.name, chart, "--create-namespace", `--values=${file}`);
+  await helm(cluster, "upgrade", "--install", release.name, chart, "--create-namespace", `--values=${file}`, ...args);
 }
 
 const workloadSchema = z.object({
@@ -43,7 +43,8 @@ const workloadSchema = z.object({
             name: z.string(),
             command: z.array(z.string()).optional(),
             args: z.array(z.string()),
-            env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+            // What comes from the pod, such as its uid, has no value here.
+            env: z.array(z.object({ name: z.string(), value: z.string().optional() })).default([]),
           }),
         ),
       }),
@@ -84,6 +85,6 @@ export async function startContainer(
     // In a pod, the program reads its namespace beside its token.
     namespace: serviceAccount.namespace,
   });
-  const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+  const environment = Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
   return startKeyturn(args, { ...environment, KUBECONFIG: kubeconfig });
 }

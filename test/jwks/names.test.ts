@@ -19,46 +19,45 @@ describe("an object of somebody else", { concurrent: true }, () => {
     { kind: ConfigMap, name: "site-nginx", content: { data: { "default.conf": "theirs" } } },
     { kind: Deployment, name: "site", content: { spec: { replicas: 0, ...pods } } },
     { kind: Service, name: "site", content: { spec: { selector: { app: "shop" }, ports: [{ port: 80 }] } } },
-  ])(
-    "$kind.kind $name is left alone: Conflict in the condition and an Event, and nothing is made that would need it",
-    async ({ kind, name, content }) => {
-      await using place = await publishingNamespace(cluster(), "foreign");
-      const metadata = { namespace: place.namespace, name };
-      const theirs = await cluster().client.create<KubeObject>(kind, { metadata, ...content });
-      await place.startOperator();
-      await place.putSecret("signer", certificate);
-      await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
-      const message = await place.conditionSays("site", "Ready", "False Conflict");
-      expect(message).toContain(`${kind.kind} ${name} was not made by this operator`);
-      expect(await place.eventSays("site", "Conflict")).toBe(message);
-      // Whoever has nginx's names, keys are published.
-      const made = name === "site-jwks" ? [] : ["ConfigMap site-jwks"];
-      const ours = await cluster().kubectl(
-        "get",
-        "configmap,deployment,service",
-        "-n",
-        place.namespace,
-        "-l",
-        "app.kubernetes.io/managed-by=keyturn",
-        "-o",
-        "json",
-      );
-      const { items } = JSON.parse(ours) as { readonly items: readonly KubeObject[] };
-      expect(items.map((item) => `${item.kind} ${item.metadata.name}`)).toEqual(made);
-      const untouched = async (): Promise<void> => {
-        const { metadata, ...rest } = (await place.get(kind, name)) ?? {};
-        const { metadata: before, ...content } = theirs;
-        expect(metadata).toMatchObject({ uid: before.uid });
-        expect(metadata?.labels).toEqual(before.labels);
-        if (kind !== Deployment) expect(rest).toEqual(content);
-      };
-      await untouched();
-      await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
-      await untouched();
-    },
-  );
+  ])("$kind.kind $name is left alone: Conflict in the condition and an Event", async ({ kind, name, content }) => {
+    await using place = await publishingNamespace(cluster(), "foreign");
+    const metadata = { namespace: place.namespace, name };
+    const theirs = await cluster().client.create<KubeObject>(kind, { metadata, ...content });
+    await place.startOperator();
+    await place.putSecret("signer", certificate);
+    await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
+    const message = await place.conditionSays("site", "Ready", "False Conflict");
+    expect(message).toContain(`${kind.kind} ${place.namespace}/${name} exists and it was not made by this operator`);
+    expect(await place.eventSays("site", "Conflict")).toBe(message);
+    // Whoever has nginx's names, keys are published.
+    const made = name === "site-jwks" ? [] : [expect.stringMatching("ConfigMap site-jwks")];
+    const ours = await cluster().kubectl(
+      "get",
+      "configmap,deployment,service",
+      "-n",
+      place.namespace,
+      "-l",
+      "app.kubernetes.io/managed-by=keyturn",
+      "-o",
+      "json",
+    );
+    const { items } = JSON.parse(ours) as { readonly items: readonly KubeObject[] };
+    const names = items.map((item) => `${item.kind} ${item.metadata.name}`);
+    expect(names).toEqual(expect.arrayContaining(made));
+    expect(names).not.toContain(`${kind.kind} ${name}`);
+    const untouched = async (): Promise<void> => {
+      const { metadata, ...rest } = (await place.get(kind, name)) ?? {};
+      const { metadata: before, ...content } = theirs;
+      expect(metadata).toMatchObject({ uid: before.uid });
+      expect(metadata?.labels).toEqual(before.labels);
+      if (kind !== Deployment) expect(rest).toEqual(content);
+    };
+    await untouched();
+    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+    await untouched();
+  });
 
-  test("that goes away makes room at once", async () => {
+  test("that goes away makes room: it is looked at again", async () => {
     await using place = await publishingNamespace(cluster(), "makes-room");
     const name = { namespace: place.namespace, name: "site" };
     await cluster().client.create(ConfigMap, { metadata: { ...name, name: "site-jwks" } });
@@ -68,7 +67,7 @@ describe("an object of somebody else", { concurrent: true }, () => {
     await place.putConfig("site", { nginxConfigMapName: "site-nginx" });
     await place.conditionSays("site", "Ready", "False Conflict");
     await cluster().client.delete(ConfigMap, { ...name, name: "site-jwks" });
-    await soon(async () => expect((await place.condition("site", "Ready"))?.message).toContain("Service site"));
+    await soon(async () => expect((await place.condition("site", "Ready"))?.message).toContain("Service "));
     await place.published("site-jwks", [certificate]);
     await cluster().client.delete(Service, name);
     await place.conditionSays("site", "Ready", "True Ready");
@@ -120,7 +119,7 @@ describe("two objects with one configMapName", { concurrent: true }, () => {
     await place.putConfig("one", { configMapName: "shared", cleanupOnDelete: true });
     await place.published("shared", [certificate]);
     await place.putConfig("two", { configMapName: "shared", certificateSecret: "other" });
-    expect(await place.conditionSays("two", "Ready", "False Conflict")).toContain("ConfigMap shared belongs to another object");
+    expect(await place.conditionSays("two", "Ready", "False Conflict")).toContain("shared exists and it belongs to");
     await place.published("shared", [certificate]);
     await place.conditionSays("one", "Ready", "True Ready");
     await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "one" });

@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+
 /** An answer of nginx. */
 export interface Answer {
   readonly status: number;
@@ -27,7 +29,12 @@ export interface NginxProcess {
 }
 
 /** Makes the configuration for a place to listen on and a folder to serve. */
-export type RenderConfig = (place: { readonly listen: string; readonly root: string }) => string;
+export type RenderConfig = (place: {
+  readonly listen: readonly string[];
+  readonly listenTls: readonly string[];
+  readonly root: string;
+  readonly certificates: string;
+}) => string;
 
 /** What `nginx -t` has against a configuration; undefined if nothing. */
 export async function problemWithNginxConfig(render: RenderConfig): Promise<string | undefined> {
@@ -102,7 +109,11 @@ async function nginxFolder(render: RenderConfig): Promise<{ readonly folder: str
   const socketPath = join(folder, "nginx.sock");
   const root = join(folder, "html");
   await mkdir(root);
-  await writeFile(join(folder, "default.conf"), render({ listen: `unix:${socketPath}`, root }));
+  const server = makeCertificate({ commonName: "localhost" });
+  await writeFile(join(folder, "tls.crt"), server.certificate);
+  await writeFile(join(folder, "tls.key"), server.privateKey.export({ type: "pkcs8", format: "pem" }));
+  const listening = { listen: [`unix:${socketPath}`], listenTls: [`unix:${socketPath}.tls`] };
+  await writeFile(join(folder, "default.conf"), render({ ...listening, root, certificates: folder }));
   await writeFile(join(folder, "nginx.conf"), mainConfig(folder));
   return { folder, socketPath, root };
 }

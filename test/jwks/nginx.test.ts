@@ -1,9 +1,10 @@
 // The generated nginx configuration in a real nginx: what clients get, on every path, for every method, while keys change.
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { originPattern, renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
+import { JWKSConfig, originPattern } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
+import { defaultInstallation } from "../../packages/keyturn/test/jwks-world.ts";
 import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
 
 const document = '{\n  "keys": []\n}\n';
@@ -31,7 +32,7 @@ describe("open to every origin", () => {
     expect(answer).toMatchObject({ status: 200, body: document });
     expect(answer.headers).toMatchObject({
       ...always,
-      "content-type": "application/json",
+      "content-type": "application/jwk-set+json",
       "cache-control": "public, max-age=3600",
       "access-control-allow-origin": "*",
     });
@@ -111,6 +112,10 @@ describe("open to every origin", () => {
     expect(await nginx.fetch("/healthz")).toMatchObject({ status: 200, body: '{"status":"ok"}', headers: always });
   });
 
+  test("without an issuer there is no discovery document", async () => {
+    expect(await nginx.fetch("/.well-known/openid-configuration")).toMatchObject({ status: 404, headers: { "cache-control": "no-store" } });
+  });
+
   test("nothing but the document can be had", async () => {
     const answer = await nginx.sendRaw("GET /..data/../../nginx.conf HTTP/1.0\r\n\r\n");
     expect(answer).not.toContain("worker_processes");
@@ -162,20 +167,24 @@ const origins = fc
   .map(([once, ...again]) => [...once, ...again].filter((origin) => origin.length <= 300));
 /** What of a spec reaches the configuration. */
 const nginxSpec = fc.record(
-  { cacheSeconds: fc.oneof(fc.constantFrom(0, 31_536_000), fc.nat(31_536_000)), corsOrigins: origins },
+  { cacheSeconds: fc.oneof(fc.constantFrom(0, 31_536_000), fc.nat(31_536_000)), corsOrigins: origins, tlsSecret: fc.constant("server") },
   { requiredKeys: [] },
 );
 
 test("nginx takes the configuration of every spec that the API server takes", async () => {
   await fc.assert(
-    fc.asyncProperty(nginxSpec, async (nginx) => {
-      const spec = { certificateSecret: "tls", configMapName: "keys", nginxConfigMapName: "nginx", nginx };
-      const decoded = JWKSConfig.decode(Object.assign({ metadata: { namespace: "shop", name: "site" } }, { spec }));
-      const read = decoded.ok ? settingsOfJwksConfig(decoded.object) : undefined;
-      const answers = read?.ok ? read.settings.nginx : undefined;
-      if (!answers) throw new Error(`the test's own spec is refused: ${JSON.stringify([decoded, read])}`);
-      expect(await problemWithNginxConfig((place) => renderNginxConfig(answers, place))).toBeUndefined();
-    }),
+    fc.asyncProperty(
+      nginxSpec,
+      fc.option(fc.constantFrom("https://issuer.example", "http://a:1/b/c~d"), { nil: undefined }),
+      async (nginx, issuer) => {
+        const spec = { certificateSecret: "tls", configMapName: "keys", nginxConfigMapName: "nginx", nginx, ...(issuer !== undefined && { issuer }) };
+        const decoded = JWKSConfig.decode(Object.assign({ metadata: { namespace: "shop", name: "site" } }, { spec }));
+        const read = decoded.ok ? settingsOfJwksConfig(decoded.object, defaultInstallation) : undefined;
+        const answers = read?.ok ? read.settings.nginx?.answers : undefined;
+        if (!answers) throw new Error(`the test's own spec is refused: ${JSON.stringify([decoded, read])}`);
+        expect(await problemWithNginxConfig((place) => renderNginxConfig(answers, place))).toBeUndefined();
+      },
+    ),
     { numRuns: 60 },
   );
 });

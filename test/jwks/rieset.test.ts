@@ -52,7 +52,8 @@ test("the guide's commands hand the predecessor's objects over: no key is lost, 
   await using place = await publishingNamespace(cluster(), "adopt");
   await leaveAsTheOriginal(place);
   await place.startOperator();
-  expect(await place.conditionSays("tokens", "Ready", "False Conflict", JWKS)).toContain("Deployment tokens was not made by this operator");
+  const conflict = `ConfigMap ${place.namespace}/tokens-jwks exists and it was not made by this operator`;
+  expect(await place.conditionSays("tokens", "Ready", "False Conflict", JWKS)).toContain(conflict);
   const [oldReplicaSet] = (await cluster().client.list(ReplicaSet, { namespace: place.namespace })).items;
 
   const done = new AbortController();

@@ -17,7 +17,9 @@ const cacheSeconds = 1;
 /** nginx with the configuration that the operator wrote, but for where it listens and what it serves. */
 async function nginxFrom(place: PublishingNamespace): Promise<NginxProcess> {
   const config = await soon(async () => (await place.get(ConfigMap, "site-nginx"))?.data?.["default.conf"] ?? expect.fail("no configuration yet"));
-  return startNginx(({ listen, root }) => config.replace(`listen ${nginxPort}`, `listen ${listen}`).replace(`root ${nginxRoot}`, `root ${root}`));
+  return startNginx(({ listen, root }) =>
+    config.replace(`listen ${nginxPort}`, `listen ${listen.join()}`).replace(`root ${nginxRoot}`, `root ${root}`),
+  );
 }
 
 /** A document that came into nginx's folder between two moments. */

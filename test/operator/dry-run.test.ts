@@ -9,7 +9,7 @@ import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-au
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";

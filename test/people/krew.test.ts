@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import { compressedTarArchive } from "@keyturn/runtime/testing";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { krewManifest } from "../../tools/plugin/krew-manifest.ts";
-import { tarArchive } from "../../tools/plugin/tar-archive.ts";
 import { pluginFiles } from "../../tools/plugin.ts";
 
 const run = promisify(execFile);
@@ -53,7 +53,7 @@ const program = "console.log(process.env.KEYTURN_CALLED_AS ?? '-', ...process.ar
 async function archived(): Promise<Uint8Array> {
   const file = join(await temporaryFolder(), "keyturn.mjs");
   await writeFile(file, program);
-  return tarArchive(await pluginFiles(file));
+  return compressedTarArchive(await pluginFiles(file));
 }
 
 it("the manifest has what krew asks for, and names the archive's own checksum", async () => {

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
-import { restartedForAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
-import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { restartedForAnnotation } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
 import { startTyped, typed } from "../support/typed-command.ts";
 

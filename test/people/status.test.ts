@@ -84,14 +84,22 @@ describe.concurrent("keyturn status", () => {
     await place.putTarget("t9", { rotationOrder: 9 });
     await place.conditionSays("t9", "Ready", "False NameConflict");
     const where = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+    // The others wait for it, and say so; what failed comes first.
+    for (const name of ["t1", "t2"]) await place.conditionSays(name, "Progressing", "False WaitingForTarget");
     const { out } = await typed("status", ...where);
-    expect(out).toContain("NEEDS ATTENTION (1)");
-    expect(out).toMatch(new RegExp(`rotate: rotationtarget/${place.namespace}/t9 NameConflict, for \\w+\n {4}\\S`));
+    expect(out).toContain("NEEDS ATTENTION (3)");
+    expect(out.match(/rotationtarget\/\S+ \w+, for \w+\n {4}\S/g)?.map((line) => line.replace(/, for[^]*/, ""))).toEqual([
+      `rotationtarget/${place.namespace}/t9 NameConflict`,
+      `rotationtarget/${place.namespace}/t1 WaitingForTarget`,
+      `rotationtarget/${place.namespace}/t2 WaitingForTarget`,
+    ]);
 
     for (const subject of ["t9", "my-key", "key-latest", "secret/key-latest", "rotationtarget/t2"]) {
       const one = await typed("status", subject, ...where);
       expect(one.code).toBe(0);
-      expect(one.out).toMatch(/^rotate +rotationtarget\/\S+\/t1 +progressing +Rotating +\w+ +set my-key, order 1, v1 +in \d+m: gets version 2$/m);
+      expect(one.out).toMatch(
+        /^rotate +rotationtarget\/\S+\/t1 +degraded +WaitingForTarget +\w+ +set my-key, order 1, v1 +in \d+m: gets version 2$/m,
+      );
     }
     const nothing = await typed("status", "no-such-name", ...where);
     expect(nothing.code).toBe(2);
@@ -200,7 +208,9 @@ describe.concurrent("keyturn status --watch", () => {
     const before = asked();
     for (const name of ["t7", "t8"]) {
       await place.putTarget(name, { rotationOrder: Number(name.slice(1)), rotationDelay: "5m" });
-      await soon(() => expect(keyturn.output.out).toMatch(new RegExp(`Z  rotate  rotationtarget/${place.namespace}/${name}  healthy`)));
+      await soon(() =>
+        expect(keyturn.output.out).toMatch(new RegExp(`Z  rotate  rotationtarget/${place.namespace}/${name}  progressing  SetChanged`)),
+      );
     }
     await cluster().kubectl("delete", "rotationtarget", "t8", "-n", place.namespace);
     await soon(() => expect(keyturn.output.out).toMatch(new RegExp(`rotationtarget/${place.namespace}/t8  is gone`)));

@@ -1,23 +1,77 @@
 // A sixth feature that is in no build: every loop over a registry has to find all of it.
-import { ConfigMap, defineCustomKind } from "@keyturn/runtime";
+import {
+  conditionsSchema,
+  ConfigMap,
+  type ControllerScope,
+  defineCustomKind,
+  type ObjectOf,
+  type Reconcile,
+  reconcileWith,
+  type Stored,
+} from "@keyturn/runtime";
 import * as z from "zod";
-import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
-import { noStory } from "../../packages/keyturn/src/feature/record.ts";
-import { warn } from "../../packages/keyturn/src/feature/finding.ts";
+import { type Feature, warn } from "../../packages/keyturn/src/feature/feature.ts";
+import { pausedAnnotation } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
 import { listFlag, switchFlag, textFlagWithDefault } from "../../packages/keyturn/src/feature/flag.ts";
 
-const Toy = defineCustomKind({
+export const Toy = defineCustomKind({
   group: "toys.example",
   kind: "Toy",
   scope: "Namespaced",
-  versions: [{ name: "v1", description: "A toy.", spec: z.object({ colour: z.string().describe("The colour of the toy.") }) }],
+  versions: [
+    {
+      name: "v1",
+      description: "A toy.",
+      spec: z.object({ colour: z.string().describe("The colour of the toy.") }),
+      status: z.object({ conditions: conditionsSchema.optional() }),
+    },
+  ],
 });
+
+export type Toy = ObjectOf<typeof Toy>;
 
 const flags = {
   colour: textFlagWithDefault({ name: "toys.colour", default: "red", help: "the colour of all toys" }),
   shelves: listFlag({ name: "toys.shelves", help: "the namespaces in which toys are kept" }),
   wind: switchFlag({ name: "toys.wind", default: false, help: "wind toys up" }),
 };
+
+/** Keeps a ConfigMap for every toy, as a controller of the runtime's would. */
+function setUpToys(scope: ControllerScope): Reconcile {
+  const toys = scope.watch<Toy, Stored<Toy>>(Toy);
+  scope.watch(ConfigMap);
+  scope.trigger(toys);
+  const regarding = (key: string) => {
+    const toy = toys.get(key);
+    return toy ? [{ kind: Toy, object: toy }] : [];
+  };
+  return reconcileWith(
+    scope,
+    {
+      observe: ({ key }) => toys.get(key),
+      plan: (toy) => ({
+        steps: [
+          {
+            verb: "apply",
+            kind: ConfigMap,
+            object: { metadata: { namespace: toy.metadata.namespace ?? "", name: toy.metadata.name }, data: { colour: toy.spec.colour } },
+            owner: { kind: Toy, name: toy.metadata },
+            log: { message: "wound up a toy" },
+          },
+        ],
+        status: [{ regarding: { kind: Toy, object: toy }, conditions: { Ready: { status: "True", reason: "ToyWound", message: "it runs" } } }],
+      }),
+      regarding,
+    },
+    {
+      reasons: { ToyBroken: { meaning: "A toy cannot be wound up.", health: "degraded" }, ToyWound: { meaning: "A toy was wound up." } },
+      leaves: (key) => {
+        const toy = toys.get(key);
+        return toy?.metadata.annotations?.[pausedAnnotation] === "true" ? { type: "paused", status: [] } : undefined;
+      },
+    },
+  );
+}
 
 export const toyFeature: Feature = {
   name: "toys",
@@ -63,7 +117,18 @@ export const toyFeature: Feature = {
   },
   records: {
     watch: () => ({ step: "toys", resources: ["toys.toys.example"], caches: () => [], ids: () => [], make: () => undefined }),
-    story: () => noStory,
+    layout: {
+      title: "Toys",
+      about: "Toys, and whether they are wound up.",
+      tables: [
+        {
+          id: "toys",
+          title: "Toys",
+          empty: { title: "No toys yet", text: "Make one.", command: "kubectl get toys" },
+          columns: [{ id: "toy", title: "Toy", width: "1fr" }],
+        },
+      ],
+    },
   },
   controllers: (flag) => [
     {
@@ -73,7 +138,7 @@ export const toyFeature: Feature = {
         ...flag(flags.shelves).map((namespace) => ({ kind: ConfigMap, namespace, verbs: ["list"] as const, why: "to see shelves" })),
         ...(flag(flags.wind) ? [{ kind: Toy, subresource: "wind", verbs: ["patch"] as const, why: "to wind them up" }] : []),
       ],
-      setup: () => () => Promise.resolve(undefined),
+      setup: setUpToys,
     },
   ],
 };

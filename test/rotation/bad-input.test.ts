@@ -91,14 +91,14 @@ test("a version record's name that is taken is passed over, whoever has it", { c
 
 test("what the API server refuses for one target does not hold up the ranks before it", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "refused");
-  await cluster().kubectl("create", "quota", "few", "--hard=count/secrets=3", "-n", place.namespace);
+  await cluster().kubectl("create", "quota", "few", "--hard=count/secrets=4", "-n", place.namespace);
   await soon(async () =>
-    expect(await cluster().kubectl("get", "quota", "few", "-n", place.namespace, "-o", "jsonpath={.status.hard}")).toContain("3"),
+    expect(await cluster().kubectl("get", "quota", "few", "-n", place.namespace, "-o", "jsonpath={.status.hard}")).toContain("4"),
   );
   await place.startOperator();
   await place.putTargets(["0s", "0s"]);
   await place.putSource("one");
-  // The source, a record, and one of the targets.
+  // The source, a record, one of the targets, and the key of the installation.
   const message = await place.conditionSays("t1", "Ready", "False WriteRefused");
   expect(message).toContain("exceeded quota");
   expect(await place.held("t2")).toBe("one");

@@ -41,7 +41,7 @@ async function pictureOf(place: RotatingNamespace): Promise<object> {
 async function looked(place: RotatingNamespace, other: string): Promise<void> {
   const generations = new Map<string, number | undefined>();
   for (const [index, name] of targets.entries()) {
-    await place.putTarget(name, { rotationOrder: index + 1, rotationDelay: "25h" });
+    await place.putTarget(name, { rotationOrder: index + 1, rotationDelay: "24h", deletionMode: "keep", whenUnfilled: "Absent" });
     generations.set(name, (await place.get<KubeObject>(RotationTarget, name))?.metadata.generation);
   }
   const { adminKubeconfig } = cluster();

@@ -37,11 +37,11 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   const standby = await place.startOperator({ elects: false, kubeconfig: proxy.through(place.kubeconfig) });
   const cachedSecrets = (): number | undefined => standby.started.watches().find(({ resource, synced }) => resource === "secrets" && synced)?.objects;
   const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;
-  // The source, a record and two targets; then the record of "two" as well.
-  await soon(() => expect([cachedSecrets(), looked()]).toEqual([4, 1]));
+  // The source, a record, two targets and the key of the installation; then the record of "two" as well.
+  await soon(() => expect([cachedSecrets(), looked()]).toEqual([5, 1]));
   await place.putSource("two");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
-  await soon(() => expect(cachedSecrets()).toBe(5));
+  await soon(() => expect(cachedSecrets()).toBe(6));
   await soon(() => expect(looked()).toBeGreaterThan(1));
   using witness = await Witness.of(place);
 

@@ -101,6 +101,11 @@ export class RotatingNamespace implements AsyncDisposable {
     return operator;
   }
 
+  /** Those that were started, in their order. */
+  get operators(): readonly RunningOperator[] {
+    return this.#operators;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const operator of this.#operators) await operator.stop();
   }

@@ -5,7 +5,7 @@ import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { RotatedRight, rotationActions, rotationSetup, rotationUnsettled } from "./simulated-rotation.ts";
 
-/** Renewing a Lease every 2 s makes 30 requests a minute. */
+/** Renewing a Lease every 2 s makes 30 requests a minute, standing by for it up to 83. */
 const maxWhenSettled = 130;
 
 function rotating(seed: number, elects: boolean): Parameters<typeof simulate>[0] {

@@ -4,7 +4,7 @@ import { deflateRawSync } from "node:zlib";
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { giveUpAnnotation, RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotatingNamespace, type RotatingNamespace } from "./rotating-namespace.ts";
 import { Witness } from "./witness.ts";
 
@@ -145,7 +145,7 @@ describe("the history", { concurrent: true }, () => {
     await place.holds({ t1: "five", t2: "four" });
   });
 
-  test("with a record that unpacks to a hundred megabytes stops the set and says so, until the record is deleted", async () => {
+  test("with a record that unpacks to a hundred megabytes stops the set and says so; deleted, its version is lost, until that is given up", async () => {
     await using place = await rotatingNamespace(cluster(), "bomb");
     const operator = await place.startOperator();
     await filled(place);
@@ -160,10 +160,16 @@ describe("the history", { concurrent: true }, () => {
     await cluster().client.delete(Secret, { ...name, name: "t3" });
     await place.startOperator();
     const message = await place.conditionSays("t3", "Ready", "False HistoryDamaged");
-    expect(message).toBe(`version record ${name.namespace}/${name.name} cannot be read: delete it, and the version is given up`);
+    expect(message).toBe(
+      `version record ${name.namespace}/${name.name} cannot be read: delete it, and it is made again from an object that has its content, if there is one`,
+    );
     expect(await place.eventSays("t3", "HistoryDamaged")).toBe(message);
     expect([await place.held("t1"), await place.held("t2"), await place.held("t3")]).toEqual(["three", "two", "-"]);
     await cluster().client.delete(Secret, name);
+    expect(await place.conditionSays("t3", "Ready", "False VersionLost")).toContain(`restore Secret ${name.namespace}/${name.name} from a backup`);
+    expect([await place.held("t1"), await place.held("t2"), await place.held("t3")]).toEqual(["three", "two", "-"]);
+    const target = { namespace: place.namespace, name: "t3" };
+    await cluster().client.mergePatch(RotationTarget, target, { metadata: { annotations: { [giveUpAnnotation]: "1" } } });
     await place.holds({ t1: "three", t2: "two", t3: "two" });
     await place.conditionSays("t3", "Ready", "True UpToDate");
   });

@@ -32,13 +32,16 @@ function apply(world: World, path: string, object: object): void {
 /** Serves the kind and makes the targets. */
 export function rotationSetup(world: World): void {
   world.server.serve(RotationTarget);
-  for (const [index, { name, delayMs }] of targets.entries()) {
-    // What the API server would fill in.
-    const defaults = { deletionMode: "keep", whenUnfilled: "Backfill", changePolicy: "Settled" };
-    const spec = { ...defaults, rotationSet: set, rotationOrder: index + 1, rotationDelay: `${delayMs / 1000}s` };
-    const object = { apiVersion: "rotator.k8s.telekom.com/v1", kind: "RotationTarget", metadata: { namespace, name }, spec };
-    apply(world, objectPath(RotationTarget, { namespace, name }), object);
-  }
+  for (const target of targets) putTarget(world, target);
+}
+
+function putTarget(world: World, { name, delayMs }: (typeof targets)[number]): void {
+  // What the API server would fill in.
+  const defaults = { deletionMode: "keep", whenUnfilled: "Backfill", changePolicy: "Settled" };
+  const rotationOrder = targets.findIndex((target) => target.name === name) + 1;
+  const spec = { ...defaults, rotationSet: set, rotationOrder, rotationDelay: `${delayMs / 1000}s` };
+  const object = { apiVersion: "rotator.k8s.telekom.com/v1", kind: "RotationTarget", metadata: { namespace, name }, spec };
+  apply(world, objectPath(RotationTarget, { namespace, name }), object);
 }
 
 const sourcePath = objectPath(Secret, { namespace, name: "source" });
@@ -63,6 +66,14 @@ export function rotationActions(): readonly UserAction[] {
     {
       name: "touches the source",
       run: (world) => world.request({ method: "PATCH", path: sourcePath, headers, body: `{"metadata":{"labels":{"touched":"${count}"}}}` }),
+    },
+    {
+      name: "replaces a target",
+      run(world) {
+        const target = drawOne(world.random, targets) ?? targets[0];
+        world.request({ method: "DELETE", path: objectPath(RotationTarget, { namespace, name: target.name }) });
+        putTarget(world, target);
+      },
     },
     { name: "deletes a target's object", run: (world) => world.request({ method: "DELETE", path: aTarget(world) }) },
     {

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import type { PodSource } from "../../packages/keyturn/src/workloads/pod-draft.ts";
 import type { Istiod, Misbehaviour } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { InjectionWorld, startControlPlane } from "./injection-world.ts";
 

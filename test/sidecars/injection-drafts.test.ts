@@ -2,11 +2,11 @@
 import { covers, DaemonSet, Deployment, type KubeObject, type Pod, StatefulSet, type Stored } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { keepAny, templateOf } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { restartableKinds, templateOf } from "../../packages/keyturn/src/workloads/workload.ts";
 import { expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
 import { readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
 import { unknownPaths } from "../../packages/keyturn/src/controllers/sidecars/injection/match-conditions.ts";
-import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import { draftPod, type PodSource } from "../../packages/keyturn/src/workloads/pod-draft.ts";
 import { compareSidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { meshNamespace, type WorkloadKind } from "./mesh-namespace.ts";
@@ -54,7 +54,8 @@ test.each(cases)("the pod of %s", async (_name, kind, options) => {
     return asked.pod;
   });
   const stored: Stored<KubeObject> = await place.workload(kind, "web");
-  const kept = keepAny(kind, stored);
+  const kept = restartableKinds.get(kind.kind)?.keep(stored);
+  if (!kept) throw new Error(`a ${kind.kind} cannot be restarted`);
   const source: PodSource = { ...kept.source, template: templateOf(kept) };
   const draft = draftPod(source);
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { type Expectation, expectSidecar } from "../../packages/keyturn/src/controllers/sidecars/injection/expectation.ts";
 import { type Injectors, readInjectors } from "../../packages/keyturn/src/controllers/sidecars/injector-configuration.ts";
-import { draftPod, type PodSource } from "../../packages/keyturn/src/controllers/sidecars/injection/pod-draft.ts";
+import { draftPod, type PodSource } from "../../packages/keyturn/src/workloads/pod-draft.ts";
 import { type Sidecar, sidecarOf } from "../../packages/keyturn/src/controllers/sidecars/injection/sidecar.ts";
 import { createWebhookCaller, type WebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";

@@ -3,8 +3,9 @@ import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { consentLabel, restartedAtAnnotation } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
-import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/consent.ts";
+import { restartedAtAnnotation } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { meshNamespace, metric } from "./mesh-namespace.ts";
 import { rolloutDefinition } from "../support/rollout-definition.ts";
 
@@ -36,7 +37,7 @@ describe("reported, not restarted", { concurrent: true }, () => {
     expect(await place.restartedAt(StatefulSet, "partitioned")).toBeUndefined();
     expect(await place.restartedAt(DaemonSet, "agent")).toBeUndefined();
     expect(await place.restartedAt(Deployment, "empty")).toBeUndefined();
-    expect(await metric(operator, 'keyturn_sidecars_skipped_workloads{reason="OnDelete"}')).toBe(2);
+    await soon(async () => expect(await metric(operator, 'keyturn_sidecars_skipped_workloads{reason="OnDelete"}')).toBe(2));
     await cluster().kubectl("-n", place.namespace, "rollout", "resume", "deployment/paused");
     await place.hasSidecar(Deployment, "paused", newImage);
   });
@@ -133,12 +134,10 @@ describe("reported, not restarted", { concurrent: true }, () => {
     const operator = await place.startOperator({ "sidecars.dry-run": "true" });
     await place.upgrade({ tag: "1.27.0" });
     await soon(() => {
-      const said = operator.logLines.filter(({ msg }) => msg === "dry run: an outdated workload");
-      expect(said).toContainEqual(
-        expect.objectContaining({ workload: `Deployment/${place.namespace}/web`, decision: { type: "restart", digest: expect.any(String) } }),
-      );
-      expect(said).toContainEqual(
-        expect.objectContaining({ workload: `StatefulSet/${place.namespace}/by-hand`, decision: { type: "skip", reason: "OnDelete" } }),
+      const withheld = (what: string, more: object) => expect.objectContaining({ msg: `would have ${what}; withheld by dry run`, ...more });
+      expect(operator.logLines).toContainEqual(withheld("restarted a workload", { workload: `Deployment/${place.namespace}/web` }));
+      expect(operator.logLines).toContainEqual(
+        withheld("recorded an Event", { workload: `StatefulSet/${place.namespace}/by-hand`, reason: "OnDelete" }),
       );
     });
     expect(await place.restartedAt(Deployment, "web")).toBeUndefined();
@@ -148,7 +147,7 @@ describe("reported, not restarted", { concurrent: true }, () => {
   });
 });
 
-test("a dry run in which the API server takes nothing counts no failure", { concurrent: true }, async () => {
+test("a dry run sends no write that could be refused, and counts no failure", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "refused-dry");
   await place.put(Deployment, "web", { replicas: 1 });
   await using proxy = await startFaultProxy(cluster());
@@ -157,10 +156,10 @@ test("a dry run in which the API server takes nothing counts no failure", { conc
   await place.upgrade({ tag: "1.27.0" });
   await soon(() =>
     expect(operator.logLines).toContainEqual(
-      expect.objectContaining({ msg: "dry run: the API server would not take this write", workload: `Deployment/${place.namespace}/web` }),
+      expect.objectContaining({ msg: "would have restarted a workload; withheld by dry run", workload: `Deployment/${place.namespace}/web` }),
     ),
   );
-  expect(operator.logLines.filter(({ msg }) => /could not be restarted/.test(String(msg)))).toEqual([]);
+  expect(operator.logLines.filter(({ msg }) => /refused/.test(String(msg)))).toEqual([]);
   expect((await metric(operator, "keyturn_sidecars_restart_failures_total")) ?? 0).toBe(0);
   await operator.stop();
   expect(await place.events("web")).toEqual([]);

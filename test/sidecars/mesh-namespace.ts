@@ -19,7 +19,7 @@ import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
+import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 
@@ -28,7 +28,12 @@ export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof Daemo
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
 
 /** Nothing waits that need not. */
-const limitsOff = { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0", "sidecars.reconcile-period": "0" };
+const limitsOff = {
+  "sidecars.istiod-config-read-delay": "0",
+  "sidecars.annotation-cooldown": "0",
+  "sidecars.reconcile-period": "0",
+  "sidecars.probe-interval": "0",
+};
 
 /** How a workload under test is made. */
 export interface WorkloadOptions {

@@ -2,9 +2,9 @@
 import { Deployment, StatefulSet } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
-import { sidecarsPlanReport } from "../../packages/keyturn/src/controllers/sidecars/queries.ts";
+import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
+import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/consent.ts";
 import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
@@ -19,7 +19,8 @@ test("says what would be restarted, what waits for what, and what is left alone"
   const query = { client: cluster().client, namespace: place.namespace, nowMs: Date.now(), signal: new AbortController().signal };
   const report = () => {
     const given: Readonly<Record<string, string>> = { "sidecars.max-rollouts": "1" };
-    return sidecarsPlanReport(query, { options: sidecarsOptions((flag) => flag.parse(given[flag.name])), allNamespaces: false });
+    const asked = { name: "", allNamespaces: false, flag: <T>(flag: Flag<T>) => flag.parse(given[flag.name]) };
+    return sidecarsFeature.queries?.plan?.answer(query, asked) ?? Promise.reject(new Error("sidecars plan nothing"));
   };
   expect((await report()).text).toBe("every pod has the sidecar that a new one would get");
 

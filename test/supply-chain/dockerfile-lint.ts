@@ -1,12 +1,5 @@
 // What can be said about a Dockerfile without a container engine.
-
-/** One instruction, with continuation lines joined. */
-export interface Instruction {
-  readonly name: string;
-  /** `--from=build` and the like. */
-  readonly flags: readonly string[];
-  readonly rest: string;
-}
+import { execForm, type Instruction, lastStage, parseDockerfile } from "../../tools/image/dockerfile.ts";
 
 /** What a Dockerfile is checked against. */
 export interface ImageFacts {
@@ -14,27 +7,6 @@ export interface ImageFacts {
   readonly inContext: (path: string) => boolean;
   /** Whether the build makes this file. */
   readonly isBuilt: (path: string) => boolean;
-}
-
-/** Reads a Dockerfile: comments and empty lines go. */
-export function parseDockerfile(text: string): readonly Instruction[] {
-  const lines = text.split("\n").filter((line) => !/^\s*(#|$)/.test(line));
-  const joined = lines.join("\n").replaceAll(/\\\n\s*/g, "");
-  return joined.split("\n").map((line) => {
-    const [name = "", ...words] = line.trim().split(/\s+/);
-    const flags = words.filter((word, index) => word.startsWith("--") && words.slice(0, index).every((earlier) => earlier.startsWith("--")));
-    return { name: name.toUpperCase(), flags, rest: words.slice(flags.length).join(" ") };
-  });
-}
-
-/** The instructions from the last FROM on: what the image consists of. */
-export function lastStage(instructions: readonly Instruction[]): readonly Instruction[] {
-  return instructions.slice(instructions.findLastIndex(({ name }) => name === "FROM"));
-}
-
-/** The words of an instruction in exec form; undefined for the shell form. */
-export function execForm(rest: string): readonly string[] | undefined {
-  return /^\[\s*"[^]*"\s*\]$/.test(rest) ? (JSON.parse(rest) as readonly string[]) : undefined;
 }
 
 /** What is wrong with a Dockerfile; empty if nothing is. */

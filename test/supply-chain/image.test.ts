@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { parse } from "yaml";
-import { dockerfileProblems, execForm, lastStage, parseDockerfile } from "./dockerfile-lint.ts";
+import { execForm, lastStage, parseDockerfile } from "../../tools/image/dockerfile.ts";
+import { dockerfileProblems } from "./dockerfile-lint.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");

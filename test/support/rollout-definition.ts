@@ -1,7 +1,7 @@
 // Argo Rollouts as far as tests need them: a CRD that keeps whatever is written, and an object.
 import { apiVersionOf, type CustomResourceDefinition, resourceOf } from "@keyturn/runtime";
-import { restartTime, rolloutLabel, rolloutLabelValue } from "../../packages/keyturn/src/controllers/sidecars/annotations.ts";
-import { Rollout } from "../../packages/keyturn/src/controllers/sidecars/workload.ts";
+import { restartTime, rolloutLabel, rolloutLabelValue } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 

@@ -13,7 +13,10 @@ export interface TypedCommand {
 }
 
 /** Starts a command. Nothing of our own environment reaches it. */
-export function startTyped(words: readonly string[], options: Partial<Pick<Console, "environment" | "height" | "program">> = {}): TypedCommand {
+export function startTyped(
+  words: readonly string[],
+  options: Partial<Pick<Console, "environment" | "height" | "program" | "ask">> = {},
+): TypedCommand {
   const output = { out: "", err: "" };
   const stop = new AbortController();
   const exit = runProgram(words, {

@@ -25,6 +25,12 @@ export const sharedWithAgent: ReadonlySet<Flag> = new Set<Flag>([
   agentFlags.versionAnnotations,
   agentFlags.secretSelector,
   agentFlags.secretTypes,
+  agentFlags.maxVanishing,
+  agentFlags.maxChanging,
+  agentFlags.announcementKeys,
+  agentFlags.scope,
+  agentFlags.namespaces,
+  agentFlags.namespaceSelector,
   agentFlags.logLevel,
   agentFlags.logFormat,
 ]);

@@ -27,8 +27,9 @@ again in a namespace. An operator that is limited to namespaces gets its rights 
 {{- if not .namespaced }}{{ $seesCluster = true }}{{ end }}
 {{- $wanted = append $wanted (dict "places" $places "right" .) }}
 {{- end }}
-{{- if .Values.leaderElect }}
 {{- $own := .Values.leaderElectNamespace | default .Release.Namespace }}
+{{- range include "keyturn.rights.installationKey" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- if .Values.leaderElect }}
 {{- range include "keyturn.rights.leases" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
 {{- end }}
 {{- /* An Event about an object that belongs to no namespace goes to the namespace default. */ -}}

@@ -32,6 +32,7 @@
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"services","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
+- {"group":"","resource":"pods","namespaced":true,"verbs":["list"]}
 {{- end }}
 {{- define "keyturn.rights.checksum" }}
 {{- if or (not $.kinds) (has "secrets" $.kinds) }}
@@ -64,14 +65,18 @@
 {{- define "keyturn.rights.sidecars" }}
 - {"group":"admissionregistration.k8s.io","resource":"mutatingwebhookconfigurations","namespaced":false,"verbs":["list","watch"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["list","watch"]}
-- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
+- {"group":"networking.istio.io","resource":"proxyconfigs","namespaced":true,"verbs":["list","watch"]}
 - {"group":"","resource":"pods","namespaced":true,"verbs":["list","watch"]}
 - {"group":"apps","resource":"replicasets","namespaced":true,"verbs":["list","watch"]}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"daemonsets","namespaced":true,"verbs":["list","watch","patch"]}
 {{- range $.istioNamespaces }}
 - {"group":"","resource":"configmaps","namespaced":true,"namespace":{{ . | toJson }},"verbs":["list","watch"]}
+{{- end }}
+{{- if $.checkAdmission }}
+- {"group":"","resource":"pods","namespaced":true,"verbs":["create"]}
 {{- end }}
 {{- if $.argoRollouts }}
 - {"group":"argoproj.io","resource":"rollouts","namespaced":true,"verbs":["list","watch","patch"]}
@@ -82,6 +87,9 @@
 {{- end }}
 {{- define "keyturn.rights.leases" }}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["get","create","update"]}
+{{- end }}
+{{- define "keyturn.rights.installationKey" }}
+- {"group":"","resource":"secrets","namespaced":true,"verbs":["get","create"]}
 {{- end }}
 {{- define "keyturn.rights.dashboard" }}
 - {"group":"authentication.k8s.io","resource":"tokenreviews","namespaced":false,"verbs":["create"]}
@@ -94,6 +102,6 @@
 {{- end }}
 {{- define "keyturn.rights.agent" }}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch"]}
-- {"group":"tengine.taobao.org","resource":"secretchecksums","namespaced":true,"verbs":["list","watch"]}
+- {"group":"tengine.taobao.org","resource":"secretchecksums","namespaced":true,"verbs":["get","list","watch"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["get","create","patch","delete"]}
 {{- end }}

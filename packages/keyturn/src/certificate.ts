@@ -187,6 +187,14 @@ function elementsIn(der: Buffer, { contentAt, endAt }: Pick<DerElement, "content
   return elements;
 }
 
+/** The elements that DER consists of, or that one of its elements does. */
+export function derElementsIn(
+  der: Buffer,
+  element: Pick<DerElement, "contentAt" | "endAt"> = { contentAt: 0, endAt: der.length },
+): readonly DerElement[] {
+  return elementsIn(der, element);
+}
+
 function quietly<T>(read: () => T): T | undefined {
   try {
     return read();

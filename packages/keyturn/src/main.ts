@@ -1,4 +1,5 @@
 // The process: arguments in, exit code out.
+import { createInterface } from "node:readline/promises";
 import { runProgram } from "./cli/program.ts";
 
 const stop = new AbortController();
@@ -13,6 +14,15 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   stop.abort(new Error("nobody reads the output any more"));
 });
 
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question, { signal: stop.signal });
+  } finally {
+    terminal.close();
+  }
+}
+
 process.exitCode = await runProgram(process.argv.slice(2), {
   // Set by bin/kubectl-keyturn.
   program: process.env["KEYTURN_CALLED_AS"] ?? "keyturn",
@@ -20,5 +30,6 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   height: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
+  ...(process.stdin.isTTY && { ask }),
   signal: stop.signal,
 });

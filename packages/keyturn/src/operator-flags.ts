@@ -23,6 +23,21 @@ const leaseDurationFlag: Flag<number> = {
   },
 };
 
+const resyncPeriod = durationFlag({
+  name: "resync-period",
+  default: "10h",
+  help: "every object is looked at again this often, at least 1m, spread over a tenth of it; nothing is written where nothing has changed",
+});
+
+const resyncPeriodFlag: Flag<number> = {
+  ...resyncPeriod,
+  parse(text) {
+    const periodMs = resyncPeriod.parse(text);
+    if (periodMs < 60_000) throw new Error(`"${text}" is less than 1m`);
+    return periodMs;
+  },
+};
+
 export const operatorFlags = {
   controllers: textFlagWithDefault({
     name: "controllers",
@@ -45,6 +60,7 @@ export const operatorFlags = {
     help: "where the Leases are; otherwise the pod's own namespace, or default",
   }),
   leaseDuration: leaseDurationFlag,
+  resyncPeriod: resyncPeriodFlag,
   dryRun: switchFlag({
     name: "dry-run",
     default: false,

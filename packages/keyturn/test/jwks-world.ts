@@ -1,23 +1,23 @@
-// A namespace in memory with one JWKSConfig in it: enough of an API server to carry plans out, crash between two writes, and look at what is published.
+// A namespace in memory with one JWKSConfig in it: enough of an API server to carry plans out, refuse writes, crash between two of them, and look at what is published.
 import {
+  type Blocker,
   conditionEvents,
-  type ConfigMap,
-  type Deployment,
+  ConfigMap,
   type Kind,
   keyOf,
   keyOfObject,
   type KubeObject,
   managedByLabel,
+  type Moment,
   type PlannedEvent,
   resourceOf,
-  type Service,
   statusAfter,
   type Stored,
   type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificates.ts";
-import type { Rival } from "../src/controllers/jwks/name-claims.ts";
+import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";
 import { jwksReasons } from "../src/controllers/jwks/reasons.ts";
@@ -38,8 +38,12 @@ export const defaultSpec: Spec = {
   keyId: "Thumbprint",
 };
 
-/** A plan that was carried out. */
+/** nginx as an installation runs it that was given no flags. */
+export const defaultInstallation = nginxInstallation((flag) => flag.parse(undefined));
+
+/** Plans that were carried out, one after the other, until nothing more was to be done at once. */
 interface WorldRun extends JwksPlan {
+  /** Those that were made. */
   readonly writes: readonly Write[];
   /** All Events: those of its writes, then those of conditions. */
   readonly notices: readonly PlannedEvent[];
@@ -49,21 +53,39 @@ interface WorldRun extends JwksPlan {
 export class JwksWorld {
   spec: Spec;
   revoked: readonly string[] = [];
-  rivals: readonly Rival[] = [];
   status: JWKSConfig["status"];
   configMapIntervalMs = 60_000;
+  clockSkew: Moment["clockSkew"];
+  /** Pods are ready in the moment in which they are asked for. */
+  podsAreReady = false;
+  /** For how long what was refused is left alone. */
+  refusalMs = 5000;
+  /** What the API server has against a write. */
+  refuse: (write: Write) => string | undefined = () => undefined;
   readonly secrets = new Map<string, CertificateSecret>();
+  readonly merged = new Map<string, string>();
   readonly objects = new Map<string, Stored<KubeObject>>();
   generation = 1;
+  /** What Secrets held since the last run that ended well, as the operator saw it. */
+  #passed = new Map<string, CertificateSecret[]>();
+  readonly #refused = new Map<string, Blocker & { readonly untilMs: number }>();
 
   constructor(spec: Partial<Spec> = {}) {
     this.spec = { ...defaultSpec, ...spec };
   }
 
-  /** Puts a Secret in place; undefined deletes it. */
-  putSecret(name: string, data: Record<string, string> | undefined): void {
+  /** Puts a Secret in place; undefined deletes it. The operator sees it, unless it is `away`. */
+  putSecret(name: string, data: Record<string, string> | undefined, options: { readonly away?: boolean } = {}): void {
+    const before = this.secrets.get(name);
+    if (before && !options.away) this.#passed.set(name, [...(this.#passed.get(name) ?? []), before]);
     if (data) this.secrets.set(name, keepCertificateSecret({ data }));
     else this.secrets.delete(name);
+  }
+
+  /** The operator's process ends: all that it knows is what is in the cluster. */
+  restart(): void {
+    this.#passed = new Map();
+    this.#refused.clear();
   }
 
   get object(): Stored<JWKSConfig> {
@@ -84,44 +106,92 @@ export class JwksWorld {
   }
 
   observe(): Observation {
-    const live = <T extends KubeObject>(plural: string, name: string | undefined) =>
-      this.objects.get(`${plural}/shop/${name}`) as Stored<T> | undefined;
+    const owned = [...this.objects].flatMap(([key, object]) =>
+      object.metadata.labels?.[managedByLabel] === "keyturn" ? [{ kind: kinds.get(key.slice(0, key.indexOf("/"))) ?? JWKSConfig, object }] : [],
+    );
+    const settings = settingsOfJwksConfig(this.object, defaultInstallation);
+    const { secrets, configMapIntervalMs } = this;
     return {
       kind: JWKSConfig,
       object: this.object,
-      settings: settingsOfJwksConfig(this.object),
-      secrets: this.secrets,
-      live: {
-        configMap: live<ConfigMap>("configmaps", this.spec.configMapName),
-        nginxConfigMap: live<ConfigMap>("configmaps", this.spec.nginxConfigMapName),
-        deployment: live<Deployment>("deployments.apps", "site"),
-        service: live<Service>("services", "site"),
-      },
-      owned: [...this.objects].flatMap(([key, object]) =>
-        object.metadata.annotations?.["keyturn.io/owner"] === owner
-          ? [{ kind: kinds.get(key.slice(0, key.indexOf("/"))) ?? JWKSConfig, object }]
-          : [],
-      ),
-      rivals: this.rivals,
-      configMapIntervalMs: this.configMapIntervalMs,
+      settings,
+      secrets,
+      passed: this.#passed,
+      merged: this.merged,
+      owned,
+      pods: undefined,
+      configMapIntervalMs,
     };
   }
 
-  /** One run. `crashAfter` writes, the status counting as the last, it stops. */
+  /** One run, and those that follow at once. `crashAfter` writes, each status counting as one, it stops, and the process with it. */
   run(nowMs: number, crashAfter = Number.POSITIVE_INFINITY): WorldRun {
-    const plan = planJwks(this.observe(), { nowMs, refused: new Map() });
-    const writes = plan.steps;
-    for (const write of writes.slice(0, crashAfter)) {
-      kinds.set(resourceOf(write.kind), write.kind);
-      if (write.verb === "delete") this.objects.delete(`${resourceOf(write.kind)}/${keyOf(write.name)}`);
-      else this.objects.set(`${resourceOf(write.kind)}/${keyOfObject(write.object)}`, stored(write.object));
+    const writes: Write[] = [];
+    const notices: PlannedEvent[] = [];
+    let left = crashAfter;
+    for (let round = 0; round < 8; round++) {
+      for (const [part, { untilMs }] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(part);
+      const plan = planJwks(this.observe(), { nowMs, refused: this.#refused, ...(this.clockSkew && { clockSkew: this.clockSkew }) });
+      const isRefused = plan.steps.some((write) => {
+        if (left <= 0) return false;
+        const refusal = this.#refusalOf(write);
+        if (refusal) {
+          this.#refused.set(write.part ?? "", { ...refusal, untilMs: nowMs + this.refusalMs });
+          if (write.part === undefined) throw new Error(`a write without a part was refused: ${refusal.message}`);
+          return true;
+        }
+        if (this.#write(write)) {
+          left -= 1;
+          writes.push(write);
+          notices.push(...(write.events ?? []));
+        }
+        return false;
+      });
+      if (isRefused) continue;
+      if (left <= 0) {
+        this.restart();
+        return { ...plan, writes, notices };
+      }
+      const [report] = plan.status;
+      if (report) {
+        notices.push(...(plan.events ?? []), ...conditionEvents(this.status, report, jwksReasons));
+        // A status is a document of its own in the API server, not a reference to what made it.
+        this.status = structuredClone({ ...report.fields, conditions: statusAfter(report, this.status, nowMs).conditions });
+      }
+      left -= 1;
+      this.#passed = new Map();
+      const isUnfinished = this.condition("Published") === "False Publishing" || this.status?.keys?.some(({ state }) => state === "Pending");
+      if (left <= 0 || !isUnfinished || this.#refused.has("document") || (plan.nextAtMs ?? 0) > nowMs + 20) return { ...plan, writes, notices };
     }
-    const [report] = plan.status;
-    const conditions = report ? conditionEvents(this.status, report, jwksReasons) : [];
-    // A status is a document of its own in the API server, not a reference to what made it.
-    if (report && crashAfter > writes.length)
-      this.status = structuredClone({ ...report.fields, conditions: statusAfter(report, this.status, nowMs).conditions });
-    return { ...plan, writes, notices: [...writes.flatMap(({ events = [] }) => events), ...conditions] };
+    throw new Error("the plan came to no end");
+  }
+
+  #refusalOf(write: Write): Blocker | undefined {
+    const message = this.refuse(write);
+    if (message !== undefined) return { reason: "Forbidden", message };
+    const live = this.#live(write);
+    if (!live || write.verb === "delete") return undefined;
+    const isOurs = live.metadata.labels?.[managedByLabel] === "keyturn" && live.metadata.annotations?.["keyturn.io/owner"] === owner;
+    return isOurs
+      ? undefined
+      : { reason: "Conflict", message: `${write.kind.kind} ${live.metadata.name} exists and it was not made by this operator` };
+  }
+
+  #live(write: Write): Stored<KubeObject> | undefined {
+    return this.objects.get(keyOfWrite(write));
+  }
+
+  /** True if it changed something. */
+  #write(write: Write): boolean {
+    kinds.set(resourceOf(write.kind), write.kind);
+    const live = this.#live(write);
+    if (write.verb === "delete") return this.objects.delete(keyOfWrite(write));
+    const isReady = this.podsAreReady && write.kind.kind === "Deployment";
+    const next = { ...stored(write.object, live), ...(isReady && { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }) };
+    if (JSON.stringify(next) === JSON.stringify(live)) return false;
+    if (live && (live as ConfigMap).immutable) throw new Error("the API server takes no change of an immutable ConfigMap");
+    this.objects.set(keyOfWrite(write), next);
+    return true;
   }
 
   get configMap(): Stored<ConfigMap> | undefined {
@@ -154,13 +224,18 @@ export class JwksWorld {
 }
 
 const owner = "jwksconfigs.keyturn.io/shop/site";
-const kinds = new Map<string, Kind>();
+const kinds = new Map<string, Kind>([["configmaps", ConfigMap]]);
 
-/** As the runtime's writer leaves it: marked as ours. */
-function stored(object: KubeObject): Stored<KubeObject> {
+function keyOfWrite(write: Write): string {
+  return `${resourceOf(write.kind)}/${write.verb === "delete" ? keyOf(write.name) : keyOfObject(write.object)}`;
+}
+
+/** As the runtime's writer leaves it: marked as ours. What others have added stays. */
+function stored(object: KubeObject, live: Stored<KubeObject> | undefined): Stored<KubeObject> {
   const { metadata } = object;
   return {
     ...object,
+    ...(live && "status" in live && { status: live.status }),
     metadata: {
       ...metadata,
       name: metadata.name ?? "",

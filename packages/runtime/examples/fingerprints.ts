@@ -10,6 +10,7 @@ import {
   ownedWriter,
   runOperator,
   Secret,
+  stopSignal,
 } from "@keyturn/runtime";
 
 const operator = { name: "fingerprints", domain: "fingerprints.example" };
@@ -35,6 +36,4 @@ const fingerprints: ControllerDefinition = {
   },
 };
 
-const stop = new AbortController();
-process.once("SIGTERM", () => stop.abort());
-await runOperator({ operator, connection: await loadConfig({ env: process.env }), controllers: [fingerprints] }, stop.signal);
+await runOperator({ operator, connection: await loadConfig({ env: process.env }), controllers: [fingerprints] }, stopSignal());

@@ -9,7 +9,17 @@ export { type Random, seededRandom, systemRandom } from "./random.ts";
 
 // Talking to the API server
 export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
-export { abortRace, ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "./client/transport.ts";
+export {
+  abortRace,
+  type AnswerLimits,
+  AnswerTooLongError,
+  ConnectionError,
+  type Sender,
+  type SendPermit,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from "./client/transport.ts";
 export { ConfigError, type ConnectionConfig } from "./client/auth/connection-config.ts";
 export { fileText, type TextSource } from "./client/auth/text-source.ts";
 export { type Credentials, fixedCredentials } from "./client/auth/credentials.ts";
@@ -22,6 +32,7 @@ export type {
   ApplyOptions,
   Client,
   CreateOptions,
+  DeleteCollectionOptions,
   DeleteOptions,
   JsonPatchOperation,
   ListResult,
@@ -60,18 +71,22 @@ export {
   type MetadataWatchOptions,
   statesOf,
   type SubscribeOptions,
+  type UnreadableObjects,
+  type Watch,
   type WatchOptions,
+  type WholeCache,
+  type WholeWatchOptions,
 } from "./cache/cache.ts";
 export { type Caches, createCaches, type WatchStatus } from "./cache/caches.ts";
+export { ListedCaches, type ListedCachesOptions } from "./cache/listed-caches.ts";
 export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/label-selector.ts";
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { conflictReason, type Failure, isConflict, TerminalError, TransientError, WaitingError } from "./controller/failure.ts";
+export { conflictReason, type Failure, isConflict, TerminalError, TransientError, UnreadableError, WaitingError } from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
   canonicalJson,
-  covers,
   fieldManagerOf,
   type Live,
   liveIn,
@@ -93,6 +108,7 @@ export type {
   Blocker,
   ConditionReport,
   EventObject,
+  HeldBack,
   Moment,
   Plan,
   PlannedEvent,
@@ -105,6 +121,9 @@ export type {
   Write,
 } from "./controller/plan.ts";
 export { type LeftAlone, type Planner, type ReconcileOptions, reconcileWith } from "./controller/reconcile.ts";
+export { TermEndedError } from "./controller/run.ts";
+export { covers } from "./controller/stored-form.ts";
+export { annotationsChanged, generationChanged, labelsChanged } from "./controller/trigger.ts";
 export type { KeyView } from "./controller/runner.ts";
 export {
   type Condition,
@@ -112,6 +131,7 @@ export {
   findCondition,
   isConditionTrue,
   removeCondition,
+  reportOn,
   setCondition,
   statusAfter,
   statusDigest,
@@ -139,7 +159,7 @@ export { dateTime, duration, embeddedObject, intOrString, labelName, looseDurati
 export { LruMap } from "./lru-map.ts";
 
 // What was read or thrown
-export { messageOf, redactAndCut } from "./observe/redaction.ts";
+export { messageOf, redactAndCut, safeErrorSummary } from "./observe/redaction.ts";
 export { isRecord } from "./json.ts";
 export { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
 
@@ -163,4 +183,4 @@ export { fullBucket, takeToken, type TokenBucket, type TokenRate, type WriteLimi
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";
-export { type Runnable, type RunnableHost, type OperatorOptions, runOperator, type StartedOperator } from "./manager/run-operator.ts";
+export { type Runnable, type RunnableHost, type OperatorOptions, runOperator, type StartedOperator, stopSignal } from "./manager/run-operator.ts";

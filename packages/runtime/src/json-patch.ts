@@ -9,6 +9,7 @@ export type JsonPatchStep = JsonPatchOperation | { readonly op: "move" | "copy";
 /** An operation that cannot be carried out, so that the whole patch is void. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
+  readonly code = "JsonPatch";
 }
 
 /** How a patch is read. */

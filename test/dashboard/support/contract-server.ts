@@ -3,7 +3,16 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
-import { type Changes, type DashboardRecord, eventStreamPath, type ObjectDetail, sessionPath, type StreamEvents } from "@keyturn/dashboard/contract";
+import {
+  type Changes,
+  type DashboardRecord,
+  eventStreamPath,
+  type ObjectDetail,
+  sessionPath,
+  type StageLayout,
+  type StreamEvents,
+} from "@keyturn/dashboard/contract";
+import { stageLayouts } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
 
 /** The policy of the real server: what it forbids must not be needed. */
 const policy =
@@ -27,6 +36,8 @@ export interface ContractServer extends AsyncDisposable {
 export interface ContractServerOptions {
   readonly folder: string;
   readonly records: readonly DashboardRecord[];
+  /** Default: those of the product. */
+  readonly stages?: readonly StageLayout[];
   /** The token that is accepted; undefined: none is needed. `narrow` is known, but has no rights. */
   readonly token?: string;
   readonly detail?: ObjectDetail;
@@ -61,6 +72,7 @@ export async function startContractServer(options: ContractServerOptions): Promi
       nowMs: now(),
       mode: Number.isNaN(last) ? "snapshot" : "resume",
       cluster: "a synthetic cluster",
+      stages: options.stages ?? stageLayouts,
       ...(options.token === undefined ? {} : { user: "somebody" }),
     });
     if (!Number.isNaN(last)) {

@@ -1,7 +1,7 @@
 // A page without a browser: reads the dashboard's stream as the page does, and keeps every byte that it got.
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import type { Changes, DashboardRecord, End, Hello, SnapshotPart } from "@keyturn/dashboard/contract";
+import type { Changes, DashboardRecord, End, Hello, LaneTrack, ObjectRecord, SnapshotPart, StageRecord } from "@keyturn/dashboard/contract";
 
 /** An answer as a whole. */
 export interface Answer {
@@ -51,8 +51,9 @@ export interface PageReader extends Disposable {
   readonly closed: boolean;
   /** Everything that was received. */
   readonly bytes: string;
-  /** The records of one type. */
-  of<T extends DashboardRecord["type"]>(type: T): readonly Extract<DashboardRecord, { type: T }>[];
+  /** The records of one table. */
+  table(id: string): readonly ObjectRecord[];
+  readonly stages: readonly StageRecord[];
   /** Reads nothing more for now; what is sent piles up on the way. */
   pause(): void;
   resume(): void;
@@ -89,8 +90,13 @@ class StreamReader implements PageReader {
     for (const event of ["close", "error"]) response.on(event, () => (this.closed = true));
   }
 
-  of<T extends DashboardRecord["type"]>(type: T): readonly Extract<DashboardRecord, { type: T }>[] {
-    return Array.from(this.records.values()).filter((record): record is Extract<DashboardRecord, { type: T }> => record.type === type);
+  table(id: string): readonly ObjectRecord[] {
+    const objects = Array.from(this.records.values()).filter((record) => record.type === "object");
+    return objects.filter(({ table }) => table === id);
+  }
+
+  get stages(): readonly StageRecord[] {
+    return Array.from(this.records.values()).filter((record) => record.type === "step");
   }
 
   pause(): void {
@@ -137,4 +143,9 @@ class StreamReader implements PageReader {
       for (const id of removals) this.records.delete(id);
     }
   }
+}
+
+/** The lanes of a record: of a rotation set its source and then its targets, of a key set its keys. */
+export function lanesOf(record: ObjectRecord | undefined): readonly LaneTrack[] {
+  return (record?.tracks ?? []).filter((track) => track.type === "lane");
 }

@@ -29,16 +29,16 @@ const namespace = "keyturn-system";
 export async function serveOperator(cluster: ClusterAccess, options: ServedOperatorOptions = {}): Promise<ServedOperator> {
   const { controllers: choice = "jwks,rotation,checksum", flags = {}, through = (kubeconfig) => kubeconfig, ...rest } = options;
   const features = chooseFeatures(choice);
-  const plain = controllersOf(features, flags, {});
+  const controllers = controllersOf(features, flags, {});
   const serviceAccount = { namespace, name: keyturn.name };
   await cluster.apply(renderCrds());
   await cluster.apply([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
-  await cluster.apply(renderRbac({ controllers: plain, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
+  await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
   const started = Promise.withResolvers<Dashboard>();
-  const { controllers, runnable } = operatorDashboard(plain, {
+  const runnable = operatorDashboard(controllers, {
     bindAddress: "127.0.0.1:0",
     ...rest,
     features: features.map(({ name }) => name),

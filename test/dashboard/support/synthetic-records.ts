@@ -1,20 +1,13 @@
 // Records as the server would send them, of any number, with something of everything: for the page alone, without a cluster.
 import { createHash } from "node:crypto";
-import {
-  type AgentRecord,
-  type ChecksumRecord,
-  type DashboardRecord,
-  type HeldStretch,
-  type IssuedRecord,
-  type KeySetRecord,
-  type KeyView,
-  type ObjectRef,
-  type ObjectReport,
-  type RotationLane,
-  type RotationSetRecord,
-  type StageRecord,
-  type WorkloadRecord,
-} from "@keyturn/dashboard/contract";
+import type { DashboardRecord, ObjectRecord, ObjectRef, ObjectReport, StageRecord } from "@keyturn/dashboard/contract";
+import { agentRecord } from "../../../packages/keyturn/src/controllers/checksum/agent-lease.ts";
+import { checksumRecord } from "../../../packages/keyturn/src/controllers/checksum/records.ts";
+import { issuedRecord } from "../../../packages/keyturn/src/controllers/eventing-auth/records.ts";
+import { keySetRecord, type KeyView } from "../../../packages/keyturn/src/controllers/jwks/records.ts";
+import { rotationSetRecord } from "../../../packages/keyturn/src/controllers/rotation/records.ts";
+import type { HeldStretch, RotationLane } from "../../../packages/keyturn/src/controllers/rotation/rotation-set.ts";
+import { workloadRow } from "../../../packages/keyturn/src/controllers/sidecars/records.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -63,12 +56,11 @@ export function stageRecords(): readonly StageRecord[] {
   }));
 }
 
-export function issuedRecord(index: number, nowMs: number): IssuedRecord {
+export function syntheticIssued(index: number, nowMs: number): ObjectRecord {
   const name = numbered("runtime", index);
   const ref = refOf("EventingAuth", "eventingauths.operator.kyma-project.io", { index, name });
   const state = healthOf(index);
-  return {
-    type: "issued",
+  return issuedRecord({
     id: `issued/${ref.namespace}/${name}`,
     step: "eventing-auth",
     ref,
@@ -83,11 +75,11 @@ export function issuedRecord(index: number, nowMs: number): IssuedRecord {
     issuedMs: nowMs - (index % 60) * day,
     nextRotationMs: nowMs + (60 - (index % 60)) * day,
     next: { atMs: nowMs + (60 - (index % 60)) * day, what: "gets new credentials" },
-  };
+  });
 }
 
 /** Versions come every `stepMs`; each target holds the one that is `rank` older, and the first gets the newest soon. */
-export function rotationSetRecord(index: number, nowMs: number): RotationSetRecord {
+export function syntheticRotationSet(index: number, nowMs: number): ObjectRecord {
   const set = numbered("signing-key", index);
   const stepMs = 20 * minute;
   const newest = 7 + (index % 5);
@@ -113,7 +105,6 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       ref: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-${role}` }),
       object: refOf("Secret", "secrets", { index, name: `${set}-${role}` }),
       rank: place + 1,
-      order: place,
       delayMs,
       held: past.map(heldOf),
       planned: next === undefined ? [] : [{ atMs: begin(next), seq: next, digest: digest(next) }],
@@ -126,8 +117,7 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
   const [next] = lanes
     .flatMap(({ ref, planned }) => planned.map(({ atMs, seq }) => ({ atMs, what: `${ref.name} gets version ${seq}` })))
     .toSorted((left, right) => left.atMs - right.atMs);
-  return {
-    type: "rotationSet",
+  return rotationSetRecord({
     id: `rotation/${namespaceOf(index)}/${set}`,
     step: "rotation",
     ref: refOf("RotationTarget", "rotationtargets.rotator.k8s.telekom.com", { index, name: `${set}-next` }),
@@ -143,14 +133,13 @@ export function rotationSetRecord(index: number, nowMs: number): RotationSetReco
       seq: newest - back,
       digest: digest(newest - back),
       seenMs: seenMs(newest - back),
-      isSource: back === 0,
     })),
     frozen: index % 6 === 2 ? [{ fromMs: nowMs - 33 * minute, toMs: nowMs - 27 * minute }] : [],
     ...(next && { next }),
-  };
+  });
 }
 
-function keySetRecord(index: number, nowMs: number): KeySetRecord {
+export function syntheticKeySet(index: number, nowMs: number): ObjectRecord {
   const name = numbered("tokens", index);
   const ref = refOf("JWKSConfig", "jwksconfigs.keyturn.io", { index, name });
   const state = healthOf(index);
@@ -173,8 +162,7 @@ function keySetRecord(index: number, nowMs: number): KeySetRecord {
     }),
     key(3, { state: "Removed", signs: false, sinceMs: nowMs - 60 * day, replacedMs: nowMs - 38 * day, removeMs: nowMs - 6 * day }),
   ];
-  return {
-    type: "keySet",
+  return keySetRecord({
     id: `jwks/JWKSConfig/${ref.namespace}/${name}`,
     step: "jwks",
     ref,
@@ -190,17 +178,16 @@ function keySetRecord(index: number, nowMs: number): KeySetRecord {
     nextExpiryMs: nowMs + 40 * day,
     next: { atMs: nowMs + 5 * day, what: "withdraws a key that was replaced" },
     ...(index % 3 === 0 ? { served: { holds: index % 6 === 0, reason: index % 6 === 0 ? "Serving" : "PodsNotAvailable", message: "" } } : {}),
-  };
+  });
 }
 
-export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
+export function syntheticChecksum(index: number, nowMs: number): ObjectRecord {
   const namespace = numbered("shop", index);
   const name = `secret-${digestOf(namespace).slice(0, 8)}`;
   const standing = index % 29 === 28 ? "differs" : index % 17 === 16 ? "awaited" : "current";
   const health = standing === "differs" ? "failed" : standing === "awaited" ? "progressing" : "healthy";
   const reason = standing === "differs" ? "ChecksumDamaged" : standing === "awaited" ? "Awaited" : "Published";
-  return {
-    type: "checksum",
+  return checksumRecord({
     id: `checksum/SecretCheckSum/${namespace}`,
     step: "checksum",
     ref: { apiVersion: "tengine.taobao.org/v1", kind: "SecretCheckSum", resource: "secretchecksums.tengine.taobao.org", namespace, name },
@@ -214,27 +201,23 @@ export function checksumRecord(index: number, nowMs: number): ChecksumRecord {
     standing,
     checksums: [
       {
-        name,
         checksum: digestOf(name).slice(0, 32),
         count: 3 + (index % 9),
         timestampMs: nowMs - (index % 100) * minute,
         ...(standing === "awaited" ? { announcedUntilMs: nowMs + 9 * minute } : { sinceMs: nowMs - (index % 100) * minute }),
-        reason,
-        conditions: [],
       },
     ],
     problemCount: index % 5 === 4 ? 1 : 0,
     problems: index % 5 === 4 ? [{ name: "legacy-cert", reason: "NumberMissing" }] : [],
     agents: { current: 2, behind: index % 29 === 28 ? 1 : 0, silent: 0 },
-  };
+  });
 }
 
-function agentRecord(index: number, nowMs: number): AgentRecord {
+export function syntheticAgent(index: number, nowMs: number): ObjectRecord {
   const namespace = numbered("shop", index);
   const identity = numbered("gateway", index);
   const behind = index % 13 === 12;
-  return {
-    type: "agent",
+  return agentRecord({
     id: `agent/${namespace}/${identity}`,
     step: "checksum",
     ref: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", resource: "leases.coordination.k8s.io", namespace, name: identity },
@@ -254,13 +237,12 @@ function agentRecord(index: number, nowMs: number): AgentRecord {
     promotedMs: nowMs - (behind ? 7 * hour : 40 * minute),
     verifiedMs: nowMs - 2 * minute,
     renewedMs: nowMs - 8000,
-    validUntilMs: nowMs + 30_000,
     differences: behind ? { missing: 1, unexpected: 0, changed: 1 } : { missing: 0, unexpected: 0, changed: 0 },
     alarms: behind ? ["StaleSet"] : [],
-  };
+  });
 }
 
-function workloadRecord(index: number, nowMs: number): WorkloadRecord {
+export function syntheticWorkload(index: number, nowMs: number): ObjectRecord {
   const kinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
   const kind = kinds[index % 3] ?? "Deployment";
   const name = numbered("service", index);
@@ -284,8 +266,7 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     unknown: { type: "unknown", reason: "WebhookFailed" },
   } as const;
   const decision = decisions[phase];
-  return {
-    type: "workload",
+  return workloadRow({
     id: `workload/${kind}/${ref.namespace}/${name}`,
     step: "sidecars",
     ref,
@@ -303,28 +284,35 @@ function workloadRecord(index: number, nowMs: number): WorkloadRecord {
     stuck: false,
     ...(phase === "done" || phase === "rolling" ? { restartedMs: nowMs - (index % 40) * minute } : {}),
     ...(phase === "waiting" ? { next: { atMs: nowMs + 6 * minute, what: "may be restarted" } } : {}),
-  };
+  });
 }
 
-/** So many records of every type, and the five steps. */
-export function syntheticRecords(counts: Readonly<Partial<Record<DashboardRecord["type"], number>>>, nowMs: number): readonly DashboardRecord[] {
-  const makers = {
-    issued: issuedRecord,
-    rotationSet: rotationSetRecord,
-    keySet: keySetRecord,
-    checksum: checksumRecord,
-    agent: agentRecord,
-    workload: workloadRecord,
-  };
-  const many = <T>(count: number, make: (index: number, nowMs: number) => T): readonly T[] =>
+/** The same, faring otherwise. */
+export function faringAs(record: ObjectRecord, health: ObjectRecord["health"], reason: string): ObjectRecord {
+  return { ...record, health, reason, cells: { ...record.cells, state: { main: reason, look: "health" } } };
+}
+
+/** How many records of each. */
+interface Counts {
+  readonly issued?: number;
+  readonly rotationSet?: number;
+  readonly keySet?: number;
+  readonly checksum?: number;
+  readonly agent?: number;
+  readonly workload?: number;
+}
+
+/** So many records of every table, and the stages. */
+export function syntheticRecords(counts: Counts, nowMs: number): readonly DashboardRecord[] {
+  const many = (count = 0, make: (index: number, nowMs: number) => ObjectRecord): readonly ObjectRecord[] =>
     Array.from({ length: count }, (_, index) => make(index, nowMs));
   return [
     ...stageRecords(),
-    ...many(counts.issued ?? 0, makers.issued),
-    ...many(counts.rotationSet ?? 0, makers.rotationSet),
-    ...many(counts.keySet ?? 0, makers.keySet),
-    ...many(counts.checksum ?? 0, makers.checksum),
-    ...many(counts.agent ?? 0, makers.agent),
-    ...many(counts.workload ?? 0, makers.workload),
+    ...many(counts.issued, syntheticIssued),
+    ...many(counts.rotationSet, syntheticRotationSet),
+    ...many(counts.keySet, syntheticKeySet),
+    ...many(counts.checksum, syntheticChecksum),
+    ...many(counts.agent, syntheticAgent),
+    ...many(counts.workload, syntheticWorkload),
   ];
 }

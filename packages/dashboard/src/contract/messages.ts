@@ -1,18 +1,8 @@
 // What goes over the wire. Every answer is JSON; the stream is server-sent events whose data is JSON.
-import type {
-  AgentRecord,
-  ChecksumRecord,
-  IssuedRecord,
-  KeySetRecord,
-  ObjectRef,
-  RecordId,
-  RotationSetRecord,
-  StageRecord,
-  WorkloadRecord,
-} from "./records.ts";
+import type { ObjectRecord, ObjectRef, RecordId, StageLayout, StageRecord } from "./records.ts";
 
 /** Everything that the page draws. Complete in itself: a record that is sent again replaces the one before. */
-export type DashboardRecord = StageRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | IssuedRecord | WorkloadRecord;
+export type DashboardRecord = StageRecord | ObjectRecord;
 
 /** The answer to `GET api/session`, which needs no token: how to get in. */
 export interface Session {
@@ -40,6 +30,8 @@ export interface Hello {
   /** How the viewer is called, as the API server knows them. Absent if only a secret was asked for. */
   readonly user?: string;
   readonly cluster: string;
+  /** All there are, in the order in which a credential passes through them. */
+  readonly stages: readonly StageLayout[];
   /** Limits what is shown; absent for the whole cluster. */
   readonly namespaces?: readonly string[];
 }
@@ -127,7 +119,7 @@ export interface ObjectDetail {
   /** Newest first. */
   readonly history: readonly HistoryEntry[];
   readonly commands: readonly CommandView[];
-  /** Only of checksums; undefined if it could not be had, then `differencesHidden` says why. */
+  /** Undefined if nothing can differ, or if it could not be had, then `differencesHidden` says why. */
   readonly differences?: readonly DifferenceView[];
   readonly differencesHidden?: string;
 }

@@ -1,6 +1,4 @@
-// The records that the page draws: objects of the cluster, and how they fare.
-
-// What every record of the page has: which object it is about, how that fares, and whether somebody should look.
+// The records that the page draws: objects of the cluster, how they fare, and how they are laid out. The page knows no feature by name.
 
 /** One of the stages that a credential passes through: the name of its controller, such as `rotation`. */
 export type StageName = string;
@@ -63,18 +61,179 @@ export interface ObjectReport {
   readonly conditions: readonly ConditionView[];
 }
 
-/** One record of a step. */
-export interface ObjectRecord extends ObjectReport {
-  readonly id: RecordId;
-  readonly step: StageName;
-  /** The object whose page this record leads to, and whose kind's rights decide who gets the record. */
-  readonly ref: ObjectRef;
-  readonly createdMs?: number;
-  /** Of a record about several objects: each of them. The record then fares as the worst. */
-  readonly lanes?: readonly ObjectReport[];
+// One thing to know about an object or a bar.
+
+export type Fact =
+  | { readonly name: string; readonly text: string; readonly mono?: boolean }
+  | { readonly name: string; readonly atMs: number }
+  | { readonly name: string; readonly spanMs: number };
+
+// An object, and what is drawn of it.
+
+/** One of several objects that a record is about. */
+export interface ObjectLane extends ObjectReport {
+  /** The object that is kept for it; its page is this one's. */
+  readonly object?: ObjectRef;
+  /** What its page says besides its conditions. */
+  readonly facts: readonly Fact[];
 }
 
-// How one of the five controllers fares.
+/** One object of a stage, or several that belong together. */
+export interface ObjectRecord extends ObjectReport {
+  readonly type: "object";
+  readonly id: RecordId;
+  readonly step: StageName;
+  /** The table that it stands in, see `TableLayout`. */
+  readonly table: string;
+  /** The object whose page this record leads to, and whose kind's rights decide who gets the record. */
+  readonly ref: ObjectRef;
+  /** What the whole is called, if not by its object's name. */
+  readonly title?: string;
+  readonly createdMs?: number;
+  /** Of a record about several objects: each of them. The record then fares as the worst. */
+  readonly lanes?: readonly ObjectLane[];
+  /** Another object whose page is this one, such as the source of a rotation set. */
+  readonly source?: ObjectRef;
+  /** What its page says besides its conditions. */
+  readonly facts: readonly Fact[];
+  /** By the ids of its table's columns. */
+  readonly cells: Readonly<Record<string, Cell>>;
+  /** What people may search for besides names, reasons and messages. */
+  readonly texts: readonly string[];
+  /** The facet of its table that it belongs to. */
+  readonly facet?: string;
+  /** In a table that is a timeline. */
+  readonly tracks?: readonly Track[];
+  /** What is live differs from what it says: spelled out above its table, those that should look first first. */
+  readonly differing?: { readonly order: number; readonly givenUpMs?: number };
+}
+
+/** What stands in a cell: a text or a point in time, and a smaller line below it. */
+export interface Cell {
+  readonly main: string | Moment;
+  readonly sub?: string | Moment;
+  /** `link`: leads to the object. `health`: with the mark of the record's health. `faint`: there is nothing to say. */
+  readonly look?: "link" | "health" | "mono" | "faint";
+  readonly subLook?: "mono";
+  /** Said before it on narrow screens, where the headings of columns are not seen. */
+  readonly onPhone?: string;
+}
+
+export interface Moment {
+  readonly atMs: number;
+}
+
+/** How a stage is called and laid out. */
+export interface StageLayout {
+  readonly step: StageName;
+  /** What the stage does, as a verb. */
+  readonly verb: string;
+  /** The heading of its view. */
+  readonly title: string;
+  /** What its view says below the heading. */
+  readonly about: string;
+  /** What its records are about. */
+  readonly one: string;
+  readonly many: string;
+  /** The first one's records are counted as the stage's. */
+  readonly tables: readonly TableLayout[];
+}
+
+/** How records are laid out: as rows, or as lanes over time. */
+export interface TableLayout {
+  readonly id: string;
+  readonly title: string;
+  /** What is said if there are none; of the stage, if it is its first table. */
+  readonly empty: { readonly title: string; readonly text: string; readonly command: string };
+  readonly columns?: readonly ColumnLayout[];
+  readonly facets?: readonly Facet[];
+  readonly timeline?: { readonly legend: readonly LegendEntry[]; readonly note?: string };
+}
+
+export interface ColumnLayout {
+  readonly id: string;
+  readonly title: string;
+  /** A track of a CSS grid. */
+  readonly width: string;
+  /** Where it goes on narrow screens: beside the title (absent), in a line of its own, or nowhere. */
+  readonly phone?: "line" | "hidden";
+}
+
+/** What records are counted by, such as how far a rollout is. */
+export interface Facet {
+  readonly id: string;
+  readonly title: string;
+  readonly hint: string;
+  readonly health: Health;
+}
+
+/** One look of a timeline and what it means; `look` is made of the classes that draw it. */
+export interface LegendEntry {
+  readonly look: string;
+  readonly meaning: string;
+}
+
+// What a timeline draws, whatever it is about: groups of lanes, with bars, bands and marks in them. Nothing here depends on the time.
+
+/** A stretch of time in which something holds. */
+export interface Bar {
+  /** Unique among all bars of a timeline; goes into links. */
+  readonly id: string;
+  readonly fromMs: number;
+  /** Absent: no end is known. */
+  readonly toMs?: number;
+  readonly look: "past" | "live" | "planned" | "retiring" | "removed";
+  /** Below `hueCount`: bars of one hue are about one thing. */
+  readonly hue: number;
+  /** Not a state of its own, only filled in. */
+  readonly filled?: true;
+  readonly label: string;
+  readonly title: string;
+  readonly facts: readonly Fact[];
+}
+
+/** How many hues there are. */
+export const hueCount = 6;
+
+/** A stretch that is marked for what is missing in it. */
+export interface Band {
+  readonly kind: "freeze" | "gap";
+  readonly fromMs: number;
+  readonly toMs?: number;
+}
+
+/** A point in time worth knowing. */
+export interface Mark {
+  readonly kind: "expiry" | "end";
+  readonly atMs: number;
+  readonly health: Health;
+}
+
+/** The heading of the lanes that follow. How it fares is the record's health, which the page may have to doubt. */
+export interface GroupTrack {
+  readonly type: "group";
+  readonly id: string;
+  readonly ref: ObjectRef;
+  readonly title: string;
+  readonly note: string;
+  /** Said beside the note, because somebody should notice. */
+  readonly warning?: string;
+}
+
+export interface LaneTrack {
+  readonly type: "lane";
+  readonly id: string;
+  readonly title: string;
+  readonly ref?: ObjectRef;
+  readonly note: string;
+  readonly bars: readonly Bar[];
+  readonly bands: readonly Band[];
+  readonly marks: readonly Mark[];
+}
+
+export type Track = GroupTrack | LaneTrack;
+
+// How one of the controllers fares.
 
 /** What keeps a watch from showing what there is. */
 export interface WatchTrouble {
@@ -88,7 +247,7 @@ export interface WatchTrouble {
   readonly message: string;
 }
 
-/** One of the five steps. There are always five of these records; counts are made by the page from the other records. */
+/** One of the stages. There is always one of these for each; counts are made by the page from the other records. */
 export interface StageRecord {
   readonly type: "step";
   /** `step/<name>`. */
@@ -117,237 +276,4 @@ export interface StageLeader {
   readonly message: string;
   /** With `none`: some of its controllers are led, so that what it says about their objects is up to date. */
   readonly partly?: true;
-}
-
-// A published JWKS and its keys.
-
-/** A key of a JWKS, now or before. */
-export interface KeyView {
-  readonly kid: string;
-  /** `Removed` keys are those that this server has seen go; it forgets them when it is restarted. */
-  readonly state: "Active" | "Retiring" | "Removed";
-  /** The first key that is `Active` is the one that signs. */
-  readonly signs: boolean;
-  /** The Secret that it came from; empty if that is not known. */
-  readonly source: string;
-  readonly algorithm: string;
-  /** When it was first published. */
-  readonly sinceMs: number;
-  readonly replacedMs?: number;
-  /** When it goes, or went. */
-  readonly removeMs?: number;
-  readonly certificateExpiresMs?: number;
-}
-
-/** A JWKSConfig or a JWKS. */
-export interface KeySetRecord extends ObjectRecord {
-  readonly type: "keySet";
-  /** `jwks/<kind>/<namespace>/<name>`. */
-  readonly id: string;
-  readonly step: "jwks";
-  /** Where the JWKS document is published. */
-  readonly configMap: string;
-  /** The path that clients should use. */
-  readonly endpoint: string;
-  /** Active ones first, then retiring ones, then removed ones. */
-  readonly keys: readonly KeyView[];
-  /** Counts the changes of what is published. */
-  readonly revision?: number;
-  readonly updatedMs?: number;
-  readonly nextRemovalMs?: number;
-  /** The earliest end of a certificate whose key is active. */
-  readonly nextExpiryMs?: number;
-  /** Whether pods answer with the JWKS document; absent if none are asked for. */
-  readonly served?: { readonly holds: boolean; readonly reason: string; readonly message: string };
-}
-
-// A rotation set: its source, and a lane for each target.
-
-/** A stretch of time in which a target held a version. */
-export interface HeldStretch {
-  /** Counts the states of the source. */
-  readonly seq: number;
-  /** SHA-256 of the content, in hex. */
-  readonly digest: string;
-  readonly fromMs: number;
-  /** Absent for the version that is held now. */
-  readonly toMs?: number;
-  /** Only filled in, because there is no older version for this target. */
-  readonly backfilled: boolean;
-}
-
-/** Something that will happen if nothing changes but the time. */
-export interface PlannedStep {
-  readonly atMs: number;
-  /** The version that the target gets; absent if its object is deleted. */
-  readonly seq?: number;
-  /** Absent for a version that the operator has not recorded yet. */
-  readonly digest?: string;
-}
-
-/** A target of a set: one lane. */
-export interface RotationLane extends ObjectReport {
-  /** The object that is kept for it; absent while there is none. */
-  readonly object?: ObjectRef;
-  /** The place in the chain, counted from 1. Targets of one rank stand side by side. */
-  readonly rank: number;
-  readonly order: number;
-  readonly delayMs: number;
-  /** Oldest first; the last without `toMs` is live. Reaches back as far as the cluster, or else this server, remembers. */
-  readonly held: readonly HeldStretch[];
-  /** In the order of time. */
-  readonly planned: readonly PlannedStep[];
-  /** Why the next version waits: the source must stay as it is (`Settling`), or the content moves up from the target before (`Following`). */
-  readonly pending?: { readonly seq: number; readonly notBeforeMs: number; readonly reason: "Settling" | "Following" };
-  /** How long a version is in no target at all on its way here; 0 if never. */
-  readonly gapMs: number;
-}
-
-/** A state of the source that is remembered. */
-export interface RotationVersion {
-  readonly seq: number;
-  readonly digest: string;
-  readonly seenMs: number;
-  /** The source is this version. */
-  readonly isSource: boolean;
-}
-
-/** A stretch of time that does not count, because the source was gone or unreadable. */
-export interface FreezeStretch {
-  readonly fromMs: number;
-  /** Absent while it lasts. */
-  readonly toMs?: number;
-}
-
-/** A rotation set. Its `ref` is the target of the first rank; conditions are with the lanes, and here there are none. */
-export interface RotationSetRecord extends ObjectRecord {
-  readonly type: "rotationSet";
-  /** `rotation/<namespace>/<set>`. */
-  readonly id: string;
-  readonly step: "rotation";
-  readonly set: string;
-  /** Absent while there is none, or more than one. */
-  readonly source?: ObjectRef;
-  /** Since when the source has been what it is. */
-  readonly sourceSinceMs?: number;
-  readonly policy: "Settled" | "Queue";
-  /** By rank, then by name. */
-  readonly lanes: readonly RotationLane[];
-  /** Newest first. */
-  readonly versions: readonly RotationVersion[];
-  readonly frozen: readonly FreezeStretch[];
-}
-
-// The checksum of a namespace, and the agents that hold to it.
-
-/** A checksum that is or was published. */
-export interface ChecksumView {
-  /** The object's name. */
-  readonly name: string;
-  /** MD5 of all ids, in hex. */
-  readonly checksum: string;
-  readonly sha256?: string;
-  readonly count: number;
-  readonly timestampMs: number;
-  /** Since when it counts; absent for one that is announced and still awaited. */
-  readonly sinceMs?: number;
-  /** Until when its state is awaited. */
-  readonly announcedUntilMs?: number;
-  /** What its condition `Current` says. */
-  readonly reason: string;
-  readonly conditions: readonly ConditionView[];
-}
-
-/** An object that a checksum leaves out, or counts with a reservation. */
-export interface ChecksumProblem {
-  readonly name: string;
-  readonly reason: string;
-}
-
-/** The checksums of one kind in one namespace. Its `ref` is the newest of them. The exact difference is in `ObjectDetail`. */
-export interface ChecksumRecord extends ObjectRecord {
-  readonly type: "checksum";
-  /** `checksum/<kind>/<namespace>`, the kind being SecretCheckSum or IngressCheckSum. */
-  readonly id: string;
-  readonly step: "checksum";
-  /** `current`: the objects are as the newest checksum says. `awaited`: an announced state is still to come. `differs`: they are not, see the reason. */
-  readonly standing: "current" | "awaited" | "differs";
-  /** Newest first. */
-  readonly checksums: readonly ChecksumView[];
-  readonly problemCount: number;
-  /** The first of them. */
-  readonly problems: readonly ChecksumProblem[];
-  /** Agents of this namespace by whether they have the checksum that counts. Always 0 for Ingresses. */
-  readonly agents: { readonly current: number; readonly behind: number; readonly silent: number };
-}
-
-/** An agent: a gateway's copy of the certificates of a namespace. Its `ref` is its Lease. */
-export interface AgentRecord extends ObjectRecord {
-  readonly type: "agent";
-  /** `agent/<namespace>/<name of the Lease>`. */
-  readonly id: string;
-  readonly step: "checksum";
-  readonly identity: string;
-  /** The agent's own word for what it does. */
-  readonly state: string;
-  /** Of the set that it serves. */
-  readonly checksum: string;
-  readonly generation: string;
-  /** Whether its checksum is the one that counts; absent if there is none to compare with. */
-  readonly matches?: boolean;
-  readonly secrets: number;
-  /** How old its set is. */
-  readonly promotedMs?: number;
-  readonly verifiedMs?: number;
-  /** When it was last heard of, and until when that is good for. */
-  readonly renewedMs?: number;
-  readonly validUntilMs?: number;
-  readonly differences: { readonly missing: number; readonly unexpected: number; readonly changed: number };
-  readonly alarms: readonly string[];
-}
-
-// An EventingAuth: an application at the identity provider and its credentials in a runtime's cluster.
-
-/** A runtime with its application. */
-export interface IssuedRecord extends ObjectRecord {
-  readonly type: "issued";
-  /** `issued/<namespace>/<name>`. */
-  readonly id: string;
-  readonly step: "eventing-auth";
-  readonly application?: { readonly name: string; readonly id: string };
-  /** Where the Secret is: in which cluster, under which name. */
-  readonly target?: { readonly clusterId: string; readonly secret: string };
-  /** When the credentials were issued. */
-  readonly issuedMs?: number;
-  /** Known only where the operator's flags are. */
-  readonly nextRotationMs?: number;
-  readonly deletingSinceMs?: number;
-}
-
-// A workload with a sidecar: whether it is outdated, and what the plan says about it.
-
-/**
- * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
- * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
- */
-export interface WorkloadRecord extends ObjectRecord {
-  readonly type: "workload";
-  /** `workload/<kind>/<namespace>/<name>`. */
-  readonly id: string;
-  readonly step: "sidecars";
-  /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: not known. */
-  readonly phase: "outdated" | "rolling" | "done" | "waiting" | "heldBack" | "unknown";
-  /** What is wrong with its pods, in one word; absent if nothing is or if it is not known. */
-  readonly outdated?: string;
-  /** The same in words, or why it is not known. */
-  readonly why: string;
-  /** What the plan of this moment does with it: the words of `keyturn plan sidecars`. */
-  readonly decision?: {
-    readonly type: "restart" | "rolling" | "finish" | "wait" | "skip" | "unknown";
-    readonly reason?: string;
-    readonly untilMs?: number;
-  };
-  /** A rollout that takes longer than it may. */
-  readonly stuck: boolean;
-  readonly restartedMs?: number;
 }

@@ -1,6 +1,7 @@
 // The frame around every view.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import type { StageLayout } from "../contract/index.ts";
 import { ConnectionState, CutBanner, DoubtStrip } from "./parts/connection-state.tsx";
 import { HelpDialog, useShortcuts } from "./parts/help-dialog.tsx";
 import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
@@ -8,12 +9,9 @@ import { LoginForm } from "./parts/login-form.tsx";
 import { Overview, StageFlow } from "./views/overview.tsx";
 import { formatRoute, home, type Route } from "./route.ts";
 import { usePage } from "./page-state.ts";
-import { Consistency } from "./views/consistency.tsx";
-import { Issued } from "./views/issued.tsx";
-import { Keys, Rotation } from "./views/keys.tsx";
 import { ObjectPage } from "./views/object.tsx";
-import { RollOut } from "./views/roll-out.tsx";
-import { stageInfos } from "./stages.ts";
+import { StageView } from "./views/stage.tsx";
+import { useStages, viewOf } from "./stages.ts";
 
 export function App(): JSX.Element {
   const { live, navigation } = usePage();
@@ -23,13 +21,14 @@ export function App(): JSX.Element {
   };
   const main = useRef<HTMLElement>(null);
   const route = navigation.route.value;
+  const stages = useStages();
   const connection = live.connection.value;
   const place = route.view === "object" ? JSON.stringify(route.object) : route.view;
   useShortcuts(openHelp);
   useNewPlace(place, main);
   useEffect(() => {
-    document.title = `${titleOf(route)} · Keyturn`;
-  }, [place]);
+    document.title = `${titleOf(route, stages)} · Keyturn`;
+  }, [place, stages]);
   return (
     <>
       <a class="skip-link" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
@@ -57,27 +56,13 @@ export function App(): JSX.Element {
 }
 
 function View({ route }: { readonly route: Route }): JSX.Element {
-  switch (route.view) {
-    case "overview":
-      return <Overview />;
-    case "issue":
-      return <Issued />;
-    case "rotate":
-      return <Rotation />;
-    case "publish":
-      return <Keys />;
-    case "verify":
-      return <Consistency />;
-    case "roll-out":
-      return <RollOut />;
-    case "object":
-    default:
-      return route.object === undefined ? <Overview /> : <ObjectPage name={route.object} />;
-  }
+  const stage = useStages().find((each) => viewOf(each) === route.view);
+  if (route.object !== undefined) return <ObjectPage name={route.object} />;
+  return stage === undefined ? <Overview /> : <StageView stage={stage} />;
 }
 
-function titleOf({ view, object }: Route): string {
-  return object?.name ?? stageInfos.find((info) => info.view === view)?.title ?? "Overview";
+function titleOf({ view, object }: Route, stages: readonly StageLayout[]): string {
+  return object?.name ?? stages.find((stage) => viewOf(stage) === view)?.title ?? "Overview";
 }
 
 /** Begins a new place at its top, and announces it to screen readers. */

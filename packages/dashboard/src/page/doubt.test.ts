@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countHealth, type StageRecord } from "../contract/index.ts";
 import { believedTable, type Connection, firstConnection } from "./live-picture.ts";
 import { doubtsOn, healthOn, limitText, namespacesText, sharedDoubts, shownNamespaces } from "./doubt.ts";
-import { keySet } from "./timeline/records.fixture.ts";
+import { recordFixture } from "./record.fixture.ts";
 
 const live: Connection = { state: "live", sinceMs: 0, attempt: 0 };
 const cut: Connection = { state: "cut", attempt: 0, cutAtMs: 7, retryAtMs: 8, why: "the server does not answer" };
@@ -102,7 +102,12 @@ it("steps share a doubt, and say apart what is not the same", () => {
 
 it("what was well is unknown while its step is outdated, and says what it said last; what was wrong stays wrong", () => {
   const unled = step({ leader: { state: "none", message: "why" } });
-  const table = [keySet({}), keySet({ health: "progressing" }), keySet({ health: "paused" }), keySet({ health: "failed" })];
+  const table = [
+    recordFixture({}),
+    recordFixture({ health: "progressing" }),
+    recordFixture({ health: "paused" }),
+    recordFixture({ health: "failed" }),
+  ];
   const shown = believedTable(table, [unled], live);
   expect(shown.map(({ health }) => health)).toEqual(["unknown", "unknown", "paused", "failed"]);
   expect(shown[0]).toMatchObject({ reason: "NotLed", message: "nobody leads: why; last reported: Ready: all is well" });

@@ -2,7 +2,7 @@
 import { type Doubt, doubtsAbout, type Health, type HealthCounts, isShown, stageHealth, type StageRecord } from "../contract/index.ts";
 import type { Connection } from "./live-picture.ts";
 import { usePage } from "./page-state.ts";
-import { stageInfos } from "./stages.ts";
+import { stageRecordOf, useStages } from "./stages.ts";
 
 /** Since when this page is cut off from its server, if it is. */
 export function cutAtMs(connection: Connection): number | undefined {
@@ -78,15 +78,7 @@ export function sharedDoubts(steps: readonly { readonly name: string; readonly d
 /** By what they are about. */
 export function useDoubts(): readonly SharedDoubt[] {
   const { live } = usePage();
-  return sharedDoubts(
-    stageInfos.map(({ step, verb }) => ({
-      name: verb,
-      doubts: doubtsOn(
-        live.connection.value,
-        live.tables.step.value.find((record) => record.step === step),
-      ),
-    })),
-  );
+  return sharedDoubts(useStages().map((stage) => ({ name: stage.verb, doubts: doubtsOn(live.connection.value, stageRecordOf(live, stage)) })));
 }
 
 /** What each is called, in a sentence, and in a word or two for the bar. */

@@ -4,7 +4,7 @@ import { believed, type Hello, type ObjectRecord, type StageRecord } from "../co
 import { doubtsOn } from "./doubt.ts";
 import { readStream, type StreamEnd } from "./event-stream.ts";
 import { forgetAccessToken, keepAccessToken, type PageClock, takeAccessToken } from "./page-state.ts";
-import { addToPicture, emptyPicture, joinChanges, type Picture, type PictureEvent, type Tables } from "./picture.ts";
+import { addToPicture, emptyPicture, joinChanges, type Picture, type PictureEvent } from "./picture.ts";
 
 // What the page knows about its connection, and what it does when that changes: one state machine, no timers of its own.
 
@@ -89,11 +89,10 @@ function retry(connection: Connection): Connection {
 
 // The connection at work: reads the stream, tries again after a cut, and brings what it sends into signals once per frame.
 
-/** A signal for each table, so that a change concerns only who shows that table. */
-export type LiveTables = { readonly [T in keyof Tables]: ReadonlySignal<Tables[T]> };
+const none: readonly ObjectRecord[] = [];
 
 /** The records of a table as far as they can be believed; the same array if all of them can. */
-export function believedTable<R extends ObjectRecord>(records: readonly R[], stages: readonly StageRecord[], connection: Connection): readonly R[] {
+export function believedTable(records: readonly ObjectRecord[], stages: readonly StageRecord[], connection: Connection): readonly ObjectRecord[] {
   const [first] = records;
   const doubts = first
     ? doubtsOn(
@@ -106,7 +105,9 @@ export function believedTable<R extends ObjectRecord>(records: readonly R[], sta
 
 /** What the server tells, live. */
 export interface LivePicture {
-  readonly tables: LiveTables;
+  readonly stages: ReadonlySignal<readonly StageRecord[]>;
+  /** The records of a table as far as they can be believed. A signal each, so that a change concerns only who shows that table. */
+  table(id: string): readonly ObjectRecord[];
   readonly hello: ReadonlySignal<Hello | undefined>;
   readonly connection: ReadonlySignal<Connection>;
   /** How much of the first snapshot is there, from 0 to 1; 1 from then on. */
@@ -129,25 +130,12 @@ export function startLivePicture(clock: PageClock): LivePicture {
   const connection = signal<Connection>(firstConnection);
   const hello = signal<Hello | undefined>(undefined);
   const progress = signal(0);
-  const told = {
-    step: signal(picture.tables.step),
-    rotationSet: signal(picture.tables.rotationSet),
-    keySet: signal(picture.tables.keySet),
-    checksum: signal(picture.tables.checksum),
-    agent: signal(picture.tables.agent),
-    issued: signal(picture.tables.issued),
-    workload: signal(picture.tables.workload),
-  };
-  const believable = <R extends ObjectRecord>(table: ReadonlySignal<readonly R[]>): ReadonlySignal<readonly R[]> =>
-    computed(() => believedTable(table.value, told.step.value, connection.value));
-  const tables: LiveTables = {
-    step: told.step,
-    rotationSet: believable(told.rotationSet),
-    keySet: believable(told.keySet),
-    checksum: believable(told.checksum),
-    agent: believable(told.agent),
-    issued: believable(told.issued),
-    workload: believable(told.workload),
+  const stages = signal(picture.tables.stages);
+  const objects = signal(picture.tables.objects);
+  const tables = new Map<string, ReadonlySignal<readonly ObjectRecord[]>>();
+  const tableOf = (id: string): ReadonlySignal<readonly ObjectRecord[]> => {
+    const told = computed(() => objects.value.get(id) ?? none);
+    return computed(() => believedTable(told.value, stages.value, connection.value));
   };
 
   function show(): void {
@@ -156,13 +144,8 @@ export function startLivePicture(clock: PageClock): LivePicture {
     for (const event of joinChanges(events)) picture = addToPicture(picture, event);
     const { incoming, complete } = picture;
     batch(() => {
-      told.step.value = picture.tables.step;
-      told.rotationSet.value = picture.tables.rotationSet;
-      told.keySet.value = picture.tables.keySet;
-      told.checksum.value = picture.tables.checksum;
-      told.agent.value = picture.tables.agent;
-      told.issued.value = picture.tables.issued;
-      told.workload.value = picture.tables.workload;
+      stages.value = picture.tables.stages;
+      objects.value = picture.tables.objects;
       hello.value = picture.hello;
       progress.value = complete ? 1 : incoming === undefined ? 0 : incoming.records.length / Math.max(1, incoming.total);
     });
@@ -233,7 +216,12 @@ export function startLivePicture(clock: PageClock): LivePicture {
   // A frame that was asked for before the page was hidden does not come until it is shown again.
   document.addEventListener("visibilitychange", show);
   return {
-    tables,
+    stages,
+    table(id) {
+      const table = tables.get(id) ?? tableOf(id);
+      tables.set(id, table);
+      return table.value;
+    },
     hello,
     connection,
     progress,

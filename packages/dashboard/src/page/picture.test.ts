@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { DashboardRecord, IssuedRecord } from "../contract/index.ts";
+import type { DashboardRecord, ObjectRecord } from "../contract/index.ts";
 import { addToPicture, emptyPicture, joinChanges, type Picture } from "./picture.ts";
 
-function issued(name: string, reason = "Ready"): IssuedRecord {
+function issued(name: string, reason = "Ready"): ObjectRecord {
   const ref = {
     apiVersion: "operator.kyma-project.io/v1alpha1",
     kind: "EventingAuth",
@@ -11,7 +11,8 @@ function issued(name: string, reason = "Ready"): IssuedRecord {
     name,
   };
   return {
-    type: "issued",
+    type: "object",
+    table: "issued",
     id: `issued/n/${name}`,
     step: "eventing-auth",
     ref,
@@ -21,12 +22,15 @@ function issued(name: string, reason = "Ready"): IssuedRecord {
     detail: "",
     about: [],
     conditions: [],
+    facts: [],
+    cells: {},
+    texts: [],
   };
 }
 
 const part = (records: readonly DashboardRecord[], { first = false, last = false, id }: { first?: boolean; last?: boolean; id?: string } = {}) =>
   ({ name: "snapshot", id, data: { first, last, total: 3, records } }) as const;
-const names = ({ tables }: Picture): readonly string[] => tables.issued.map(({ ref }) => ref.name);
+const names = ({ tables }: Picture): readonly string[] => (tables.objects.get("issued") ?? []).map(({ ref }) => ref.name);
 
 it("a snapshot takes the place of what was known, when its last part is there and not before", () => {
   let picture = addToPicture(emptyPicture, part([issued("a"), issued("b")], { first: true, last: true, id: "x:1" }));
@@ -42,7 +46,7 @@ it("a snapshot takes the place of what was known, when its last part is there an
 
 it("a snapshot that was cut off leaves no trace", () => {
   let picture = addToPicture(emptyPicture, part([issued("a")], { first: true }));
-  picture = addToPicture(picture, { name: "hello", id: undefined, data: { bootId: "y", nowMs: 5, mode: "snapshot", cluster: "c" } });
+  picture = addToPicture(picture, { name: "hello", id: undefined, data: { bootId: "y", nowMs: 5, mode: "snapshot", cluster: "c", stages: [] } });
   expect(names(addToPicture(picture, part([issued("b")], { first: true, last: true })))).toEqual(["b"]);
 });
 
@@ -53,8 +57,8 @@ it("changes touch only the tables that they are about", () => {
     id: "x:2",
     data: { upserts: [issued("a", "InProgress")], removals: ["issued/n/b", "jwks/none"] },
   });
-  expect(after.tables.issued.map(({ ref, reason }) => [ref.name, reason])).toEqual([["a", "InProgress"]]);
-  expect(after.tables.keySet).toBe(before.tables.keySet);
+  expect(after.tables.objects.get("issued")?.map(({ ref, reason }) => [ref.name, reason])).toEqual([["a", "InProgress"]]);
+  expect(after.tables.stages).toBe(before.tables.stages);
   expect(after.lastEventId).toBe("x:2");
 });
 

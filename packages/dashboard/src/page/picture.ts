@@ -1,5 +1,5 @@
 // Everything that the server has sent, put together: a pure function from what is known and the next event to what is known then.
-import type { Changes, DashboardRecord, Hello, StreamEvents } from "../contract/index.ts";
+import type { Changes, DashboardRecord, Hello, ObjectRecord, StageRecord, StreamEvents } from "../contract/index.ts";
 
 // The records of one type in the order of their ids, as an array that is never changed in place: what did not change is the same object as before.
 
@@ -65,9 +65,11 @@ function placeOf(table: readonly Identified[], id: string): number {
   return low;
 }
 
-type RecordType = DashboardRecord["type"];
-/** The records of each type, in the order of their ids. */
-export type Tables = { readonly [T in RecordType]: readonly Extract<DashboardRecord, { readonly type: T }>[] };
+/** What is known of the stages, and the records of each table by its id; all in the order of their ids. */
+export interface Tables {
+  readonly stages: readonly StageRecord[];
+  readonly objects: ReadonlyMap<string, readonly ObjectRecord[]>;
+}
 
 /** What is known. */
 export interface Picture {
@@ -82,7 +84,7 @@ export interface Picture {
   readonly lastEventId: string | undefined;
 }
 
-const emptyTables: Tables = { step: [], rotationSet: [], keySet: [], checksum: [], agent: [], issued: [], workload: [] };
+const emptyTables: Tables = { stages: [], objects: new Map() };
 
 export const emptyPicture: Picture = { tables: emptyTables, hello: undefined, incoming: undefined, complete: false, lastEventId: undefined };
 
@@ -132,26 +134,24 @@ function afterEachOther(first: Changes, second: Changes): Changes {
   };
 }
 
-function ofType<T extends RecordType>(records: readonly DashboardRecord[], type: T): Tables[T];
-function ofType(records: readonly DashboardRecord[], type: RecordType): readonly DashboardRecord[] {
-  return records.filter((record) => record.type === type);
-}
-
-/** Applies one function to every table; written out, because a loop over the names would lose their types. */
-function changed(tables: Tables, upserts: readonly DashboardRecord[], removals: ReadonlySet<string>): Tables {
+function changed({ stages, objects }: Tables, upserts: readonly DashboardRecord[], removals: ReadonlySet<string>): Tables {
+  const upsertsOf = Map.groupBy(
+    upserts.filter((record) => record.type === "object"),
+    ({ table }) => table,
+  );
+  const names = new Set([...objects.keys(), ...upsertsOf.keys()]);
   return {
-    step: applyToTable(tables.step, ofType(upserts, "step"), removals),
-    rotationSet: applyToTable(tables.rotationSet, ofType(upserts, "rotationSet"), removals),
-    keySet: applyToTable(tables.keySet, ofType(upserts, "keySet"), removals),
-    checksum: applyToTable(tables.checksum, ofType(upserts, "checksum"), removals),
-    agent: applyToTable(tables.agent, ofType(upserts, "agent"), removals),
-    issued: applyToTable(tables.issued, ofType(upserts, "issued"), removals),
-    workload: applyToTable(tables.workload, ofType(upserts, "workload"), removals),
+    stages: applyToTable(
+      stages,
+      upserts.filter((record) => record.type === "step"),
+      removals,
+    ),
+    objects: new Map(Array.from(names, (name) => [name, applyToTable(objects.get(name) ?? [], upsertsOf.get(name) ?? [], removals)])),
   };
 }
 
 function replaced(tables: Tables, records: readonly DashboardRecord[]): Tables {
   const kept = new Set(inOrder(records).map(({ id }) => id));
-  const gone = Object.values(tables).flatMap((table) => table.filter(({ id }) => !kept.has(id)).map(({ id }) => id));
-  return changed(tables, records, new Set(gone));
+  const before = [tables.stages, ...tables.objects.values()].flat();
+  return changed(tables, records, new Set(before.filter(({ id }) => !kept.has(id)).map(({ id }) => id)));
 }

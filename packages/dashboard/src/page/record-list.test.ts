@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { worstHealth } from "../contract/index.ts";
 import { concernsIn, comingUp, countTables, filterRecords } from "./record-list.ts";
-import { keySet } from "./timeline/records.fixture.ts";
+import { recordFixture } from "./record.fixture.ts";
 
-const record = (id: string, changes: Parameters<typeof keySet>[0]) => ({ ...keySet(changes), id });
+const record = (id: string, changes: Parameters<typeof recordFixture>[0]) => ({ ...recordFixture(changes), id });
 
 it("failures come first, then what is degraded, then what is not known, the newest of each first", () => {
   const records = [
@@ -33,7 +33,7 @@ it("what is next comes first, and what is over does not come", () => {
 });
 
 const named = (name: string, health: "healthy" | "failed" = "healthy") => {
-  const record = keySet({ health });
+  const record = recordFixture({ health });
   return { ...record, id: name, ref: { ...record.ref, name } };
 };
 const records = [named("web-tokens"), named("api-tokens", "failed")];
@@ -43,7 +43,8 @@ it("every word of a search must be somewhere, in any case", () => {
   expect(search("tokens")).toEqual(["web-tokens", "api-tokens"]);
   expect(search("SHOP Web")).toEqual(["web-tokens"]);
   expect(search("web nowhere")).toEqual([]);
-  expect(filterRecords(records, { search: "kid-7", health: "all" }, ({ id }) => (id === "api-tokens" ? ["kid-7"] : []))).toEqual([records[1]]);
+  const known = { ...named("other-tokens"), texts: ["kid-7"] };
+  expect(filterRecords([...records, known], { search: "kid-7", health: "all" })).toEqual([known]);
 });
 
 it("a choice of health narrows it; no choice gives the very same array", () => {

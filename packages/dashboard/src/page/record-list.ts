@@ -14,7 +14,7 @@ import {
  * What failed before what is degraded before what is unknown, the newest of each first, at most `most` of them; and how many there are. What is only
  * in doubt because all of its step is, is told once, with the step.
  */
-export function concernsIn<T extends ObjectRecord>(records: readonly T[], most: number): { readonly first: readonly T[]; readonly count: number } {
+export function concernsIn(records: readonly ObjectRecord[], most: number): { readonly first: readonly ObjectRecord[]; readonly count: number } {
   const concerned = records.filter((record) => needsAttention(record) && !isDoubted(record));
   const first = concerned
     .toSorted((left, right) => severity(left) - severity(right) || (right.sinceMs ?? 0) - (left.sinceMs ?? 0) || (left.id < right.id ? -1 : 1))
@@ -27,7 +27,7 @@ function severity({ health }: ObjectRecord): number {
 }
 
 /** The next things that happen by themselves, soonest first. */
-export function comingUp<T extends ObjectRecord>(records: readonly T[], nowMs: number, most: number): readonly T[] {
+export function comingUp(records: readonly ObjectRecord[], nowMs: number, most: number): readonly ObjectRecord[] {
   return records
     .filter(({ next }) => next !== undefined && next.atMs > nowMs)
     .toSorted((left, right) => (left.next?.atMs ?? 0) - (right.next?.atMs ?? 0) || (left.id < right.id ? -1 : 1))
@@ -44,17 +44,16 @@ export function matches(texts: readonly string[], search: string): boolean {
   return words.every((word) => all.includes(word));
 }
 
-/** The records that are left; the same array if that is all of them. `textsOf` gives what else than names and reasons is searched. */
-export function filterRecords<T extends ObjectRecord>(
-  records: readonly T[],
+/** The records that are left; the same array if that is all of them. */
+export function filterRecords(
+  records: readonly ObjectRecord[],
   { search, health }: { readonly search: string; readonly health: string },
-  textsOf: (record: T) => readonly string[] = () => [],
-): readonly T[] {
+): readonly ObjectRecord[] {
   if (search.trim() === "" && health === "all") return records;
   return records.filter(
     (record) =>
       (health === "all" || record.health === health) &&
-      matches([record.ref.namespace, record.ref.name, record.ref.kind, record.reason, record.message, ...textsOf(record)], search),
+      matches([record.ref.namespace, record.ref.name, record.ref.kind, record.reason, record.message, ...record.texts], search),
   );
 }
 

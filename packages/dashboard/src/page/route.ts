@@ -2,9 +2,8 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ObjectRef } from "../contract/index.ts";
 
-/** The views: the overview, one for each stage that a credential passes through, and the page of one object. */
-export const viewNames = ["overview", "issue", "rotate", "publish", "verify", "roll-out", "object"] as const;
-export type ViewName = (typeof viewNames)[number];
+/** The views: `overview`, one for each stage that a credential passes through, such as `rotate`, and `object`, the page of one. */
+export type ViewName = string;
 
 /** What names an object of the cluster. */
 export type ObjectName = Pick<ObjectRef, "resource" | "namespace" | "name">;
@@ -44,8 +43,7 @@ export const home: Route = {
 export function parseRoute(fragment: string): Route {
   const [path = "", query = ""] = fragment.replace(/^#?\/?/, "").split("?", 2);
   const [name, ...rest] = path.split("/");
-  const view = viewNames.find((candidate) => candidate === name);
-  if (view === undefined) return home;
+  const view = name === undefined || name === "" ? home.view : name;
   const object = view === "object" ? objectFrom(rest) : undefined;
   if (view === "object" && object === undefined) return home;
   const parameters = new URLSearchParams(query);

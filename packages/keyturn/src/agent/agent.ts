@@ -4,9 +4,10 @@ import { leftOutOf, newerStamp, type ObservedSet } from "../controllers/checksum
 import { decide, type Decision, type DecisionRules } from "./decision.ts";
 import type { Disk } from "./disk.ts";
 import type { GatewayNotice } from "./gateway.ts";
-import type { NamespaceView } from "./observe.ts";
+import type { ScopeView } from "./observe.ts";
 import type { ServedSet } from "./served-set.ts";
-import { type AgentMemory, type Manifest, type ReadSecrets, writeMemory } from "./snapshots.ts";
+import { type AgentMemory, type Manifest, writeMemory } from "./manifest.ts";
+import type { ReadSecrets } from "./snapshots.ts";
 import { type AgentStatus, describeAgent, type RaisedAlarm } from "./status.ts";
 
 /** What an agent works with. */
@@ -31,7 +32,7 @@ interface AgentOptions {
 
 /** What an agent looks at. */
 interface Surroundings {
-  readonly view: NamespaceView;
+  readonly view: ScopeView;
   /** Reads Secrets when they are promoted. */
   readonly read: ReadSecrets;
 }
@@ -116,6 +117,7 @@ export class Agent {
         checksums: view.checksums(),
         promoted: served.promoted?.manifest,
         isWhole,
+        broken: served.broken,
         stamp: newerStamp(this.#memory.stamp, served.promoted?.manifest.stamp),
         differsSinceMs: this.#decision?.differsSinceMs,
       },
@@ -133,9 +135,9 @@ export class Agent {
       const done = await served.promote(this.#manifestOf(this.#observed, this.#decision), read);
       // What has just been promoted is looked at once more: usually it is verified now.
       if (done) this.#isChanged = true;
-    } else if (!isWhole && this.#decision.state !== "promote") {
-      // It cannot be mended from the API server, so the snapshot before has to do.
-      await served.recover();
+    } else if (this.#decision.state !== "promote") {
+      // It cannot be mended from the API server, so what other snapshots have must do.
+      await served.mend();
     }
     await gateway?.notify(served.promoted?.name, signal);
     this.#report();
@@ -152,11 +154,8 @@ export class Agent {
     return Math.max(served.notBeforeMs, (gateway?.endedMs ?? -Infinity) + pauseMs);
   }
 
-  #manifestOf({ state, secrets }: ObservedSet, { match }: Decision): Manifest {
+  #manifestOf({ state }: ObservedSet, { match, target }: Decision): Manifest {
     const stamp = newerStamp(newerStamp(this.#memory.stamp, this.#options.served.promoted?.manifest.stamp), match?.stamp);
-    const counted = Array.from(secrets, ([name, { member, ...dates }]) =>
-      member.state === "counted" ? [[name, { id: member.id, digest: member.digest ?? "", ...dates }] as const] : [],
-    ).flat();
     return {
       version: 1,
       namespace: this.#options.namespace,
@@ -164,7 +163,7 @@ export class Agent {
       ...(match && { matched: match.name }),
       ...(stamp && { stamp }),
       promotedAtMs: this.#options.clock.now(),
-      secrets: Object.fromEntries(counted),
+      secrets: target?.secrets ?? {},
     };
   }
 

@@ -1,9 +1,10 @@
 // Observations for tests of decisions: sets, checksum objects and manifests in a few words.
+import { defaultLimits } from "../controllers/checksum/blast-radius.ts";
 import { checksumOf, leftOut } from "../controllers/checksum/ids.ts";
 import type { LeftOutReason } from "../controllers/checksum/reasons.ts";
 import type { DecisionRules, Observation } from "./decision.ts";
 import type { Stamp, ObservedChecksum, ObservedSecret, ObservedSet } from "../controllers/checksum/difference.ts";
-import type { Manifest } from "./snapshots.ts";
+import type { Manifest } from "./manifest.ts";
 import { type Policies, situationNames } from "./alarm-policies.ts";
 
 /** A Secret in tests: its version, and when it holds; or why it does not count. */
@@ -58,6 +59,7 @@ export function observation(given: Partial<Observation>): Observation {
     checksums: "unknown",
     promoted: undefined,
     isWhole: true,
+    broken: new Set(),
     stamp: given.promoted?.stamp,
     differsSinceMs: undefined,
     ...given,
@@ -70,4 +72,6 @@ export const testRules = (policies: Partial<Policies> = {}): DecisionRules => ({
   policies: { ...keepAll, ...policies },
   staleAfterMs: 600_000,
   alarmAfterMs: 15_000,
+  limits: defaultLimits,
+  signedOnly: false,
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { decide, type Observation } from "./decision.ts";
 import { checksumFor, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
+import type { LeftOutReason } from "../controllers/checksum/reasons.ts";
 import type { Policies } from "./alarm-policies.ts";
 
 const now = 1_000_000;
@@ -101,33 +102,57 @@ describe("a return to an earlier state", () => {
   });
 });
 
-describe("a promoted certificate", () => {
-  const checksums = [checksumFor({ "web-2": {} }, 200)];
-  test.each(["CertificateInvalid", "CertificateMissing", "KeyInvalid", "KeyMismatch"] as const)("that now is %s holds the set", (reason) => {
-    expect(summary({ secrets: observedSet({ "web-1": { leftOut: reason }, "web-2": {} }), checksums })).toBe("holding BadCertificate");
+describe("a promoted certificate with which something is wrong stays, and the others go on", () => {
+  const checksums = [checksumFor({ "web-2": { version: 2 } }, 200)];
+  const before1 = promotedSet(before, 100).secrets["web-1"];
+  const bad = (reason: LeftOutReason) => observedSet({ "web-1": { leftOut: reason }, "web-2": { version: 2 } });
+
+  test.each([
+    ["CertificateInvalid", "BadCertificate"],
+    ["CertificateMissing", "BadCertificate"],
+    ["KeyInvalid", "BadCertificate"],
+    ["KeyMismatch", "BadCertificate"],
+    ["VersionMissing", "LeftOut"],
+    ["VersionInvalid", "LeftOut"],
+  ] as const)("%s", (reason, situation) => {
+    const { state, alarms, target } = decideFor({ secrets: bad(reason), checksums });
+    expect({ state, alarms }).toEqual({ state: "promote", alarms: [situation] });
+    expect(target?.secrets).toMatchObject({ "web-1": before1, "web-2": { id: "2-2-web-22" } });
+    expect(target?.held).toMatchObject([{ secret: "web-1", situation }]);
   });
 
-  test("whose version is gone holds the set", () => {
-    const secrets = observedSet({ "web-1": { leftOut: "VersionMissing" }, "web-2": {} });
-    expect(summary({ secrets, checksums })).toBe("holding LeftOut");
-    expect(summary({ secrets, checksums }, { LeftOut: "promote" })).toBe("promote LeftOut");
+  test("and the set is verified once the others are promoted, with the alarm", () => {
+    const promoted = { ...promotedSet({ "web-1": {}, "web-2": { version: 2 } }, 200) };
+    expect(decideFor({ secrets: bad("KeyMismatch"), checksums, promoted })).toMatchObject({ state: "verified", alarms: ["BadCertificate"] });
+  });
+
+  test("unless the policy says otherwise", () => {
+    const { state, target } = decideFor({ secrets: bad("VersionMissing"), checksums }, { LeftOut: "promote" });
+    expect(state).toBe("promote");
+    expect(Object.keys(target?.secrets ?? {})).toEqual(["web-2"]);
+  });
+
+  test("unless nothing of it is left on the disk", () => {
+    const { target } = decideFor({ secrets: bad("KeyMismatch"), checksums, isWhole: false, broken: new Set(["web-1"]) });
+    expect(Object.keys(target?.secrets ?? {})).toEqual(["web-2"]);
   });
 
   test("that is gone, with a checksum that says so, holds nothing", () => {
-    expect(summary({ secrets: observedSet({ "web-2": {} }), checksums })).toBe("promote");
+    expect(summary({ secrets: observedSet({ "web-2": {} }), checksums: [checksumFor({ "web-2": {} }, 200)] })).toBe("promote");
   });
 
   test.each([
     ["has expired", { notAfterMs: now }],
     ["does not hold yet", { notBeforeMs: now + 1 }],
   ])("is not replaced by one that %s", (words, dates) => {
-    const next: TestSet = { "web-1": { version: 2, ...dates }, "web-2": {} };
+    const next: TestSet = { "web-1": { version: 2, ...dates }, "web-2": { version: 2 } };
     const given = { secrets: observedSet(next), checksums: [checksumFor(next, 200)] };
     expect(decideFor(given)).toMatchObject({
-      state: "holding",
+      state: "promote",
       objections: [{ situation: "InvalidDates", message: expect.stringContaining(words) }],
+      target: { secrets: { "web-1": before1, "web-2": { id: "2-2-web-22" } } },
     });
-    expect(decideFor(given, { InvalidDates: "promote" }).state).toBe("promote");
+    expect(decideFor(given, { InvalidDates: "promote" }).target?.secrets["web-1"]?.id).toBe("1-2-web-12");
   });
 
   test("that has expired does not hold up the others, and raises an alarm", () => {
@@ -138,6 +163,77 @@ describe("a promoted certificate", () => {
       checksums: [checksumFor({ "web-1": { version: 2 }, "web-2": expired }, 200)],
     };
     expect(decideFor(given)).toMatchObject({ state: "promote", alarms: ["ServedExpired"] });
+  });
+});
+
+describe("an older certificate, as after a restored backup,", () => {
+  const promoted = promotedSet({ "web-1": { version: 3 }, "web-2": { notBeforeMs: 500 } }, 100);
+  const restored: TestSet = { "web-1": { version: 2 }, "web-2": { content: "other", notBeforeMs: 400 }, "web-3": {} };
+  const secrets = observedSet(restored);
+
+  test("is not served although a new checksum says so: its version went back, or it was made before", () => {
+    const { state, alarms, target } = decideFor({ promoted, secrets, checksums: [checksumFor(restored, 200)] });
+    expect({ state, alarms }).toEqual({ state: "promote", alarms: ["OlderCertificate"] });
+    expect(target?.secrets).toMatchObject({ "web-1": promoted.secrets["web-1"], "web-2": promoted.secrets["web-2"], "web-3": {} });
+  });
+
+  test("is served when somebody announces it", () => {
+    const { alarms, target } = decideFor({ promoted, secrets, checksums: [checksumFor(restored, 200, { isAnnounced: true })] });
+    expect(alarms).toEqual([]);
+    expect(target?.secrets["web-1"]?.id).toBe("1-2-web-12");
+  });
+
+  test("is not served for an announcement that came back with the backup", () => {
+    const checksums = [checksumFor(restored, 90, { isAnnounced: true }), checksumFor(restored, 200)];
+    expect(decideFor({ promoted, secrets, checksums }).alarms).toEqual(["OlderCertificate"]);
+  });
+
+  test("under a raised version is a newer one", () => {
+    const next: TestSet = { "web-1": { version: 4, notBeforeMs: 1 }, "web-2": { version: 2, notBeforeMs: 1 } };
+    expect(decideFor({ promoted, secrets: observedSet(next), checksums: [checksumFor(next, 200)] }).alarms).toEqual([]);
+  });
+});
+
+describe("much that goes at once", () => {
+  const nine = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`web-${index}`, {}]));
+  const one: TestSet = { "web-0": {} };
+  const given = { promoted: promotedSet(nine, 100), secrets: observedSet(one) };
+
+  test("is held, although a checksum says so", () => {
+    expect(decideFor({ ...given, checksums: [checksumFor(one, 200)] })).toMatchObject({
+      state: "holding",
+      alarms: ["LargeChange"],
+      objections: [{ message: expect.stringMatching(/^8 of 9 certificates would vanish at once .* `keyturn checksum allow`/) }],
+    });
+  });
+
+  test("passes when somebody announces it", () => {
+    expect(summary({ ...given, checksums: [checksumFor(one, 200, { isAnnounced: true })] })).toBe("promote");
+  });
+
+  test("passes if the policy says so", () => {
+    expect(decideFor({ ...given, checksums: [checksumFor(one, 200)] }, { LargeChange: "promote" }).state).toBe("promote");
+  });
+
+  test("is held as well where no checksum is needed", () => {
+    expect(summary({ ...given, checksums: [] })).toBe("holding NoChecksum");
+    expect(decideFor({ ...given, checksums: [] }, { NoChecksum: "promote" })).toMatchObject({
+      state: "holding",
+      alarms: ["NoChecksum", "LargeChange"],
+    });
+  });
+
+  test("is not what was saved from a disk without its manifest, of which no id is known", () => {
+    const { secrets, ...manifest } = promotedSet(nine, 100);
+    const saved = Object.fromEntries(Object.entries(secrets).map(([name, entry]) => [name, { ...entry, id: "" }]));
+    const next = { ...nine, "web-0": { version: 2 } };
+    const observed = { promoted: { ...manifest, secrets: saved }, isWhole: false, secrets: observedSet(next), checksums: [checksumFor(next, 200)] };
+    expect(summary(observed)).toBe("promote");
+  });
+
+  test("is no wave of renewals: all of them are taken", () => {
+    const renewed = Object.fromEntries(Object.keys(nine).map((name) => [name, { version: 2 }]));
+    expect(summary({ ...given, secrets: observedSet(renewed), checksums: [checksumFor(renewed, 200)] })).toBe("promote");
   });
 });
 

@@ -10,8 +10,12 @@ import {
   type ObservedSet,
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
-import type { Manifest, SecretEntry } from "./snapshots.ts";
+import { type AnnouncedChange, withChanges } from "../controllers/checksum/announcement.ts";
+import { type ChangeLimits, countChanges, excessOf } from "../controllers/checksum/blast-radius.ts";
+import type { Manifest } from "./manifest.ts";
 import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
+import { statementsOf } from "./statements.ts";
+import { type HeldSecret, isPromoted, type TargetSet, targetSetOf } from "./target-set.ts";
 
 /** Everything that a decision is made from. */
 export interface Observation {
@@ -22,6 +26,8 @@ export interface Observation {
   readonly promoted: Manifest | undefined;
   /** Whether the promoted files are what they should be. */
   readonly isWhole: boolean;
+  /** Promoted Secrets of which nothing whole is on the disk any more. */
+  readonly broken: ReadonlySet<string>;
   /** How new the newest checksum object is that was ever matched. */
   readonly stamp: Stamp | undefined;
   /** Since when no checksum has matched; undefined if one did at the last look. */
@@ -35,6 +41,10 @@ export interface DecisionRules {
   readonly staleAfterMs: number;
   /** A difference this short is the usual course of a change and raises no alarm. */
   readonly alarmAfterMs: number;
+  /** How much may go or change at once without being announced. */
+  readonly limits: ChangeLimits;
+  /** Only what signed announcements say is adopted, Secret by Secret. The checksums that are given have been checked. */
+  readonly signedOnly: boolean;
 }
 
 /** Something that stands against a set, or is wrong with what is served. */
@@ -46,11 +56,13 @@ interface Objection {
 /** What to do and what to say. */
 export interface Decision {
   /**
-   * `waiting`: not enough is known yet. `verified`: what is promoted is what is there, and a checksum says so. `promote`: adopt what is there.
+   * `waiting`: not enough is known yet. `verified`: what is promoted is what should be, and a checksum says so. `promote`: adopt `target`.
    * `holding`: stay with what is promoted, because of `objections`.
    */
   readonly state: "waiting" | "verified" | "promote" | "holding";
   readonly objections: readonly Objection[];
+  /** What should be served; undefined while too little is known. */
+  readonly target: TargetSet | undefined;
   /** Those that somebody should look at. */
   readonly alarms: readonly Alarm[];
   /** The checksum object that matches. */
@@ -65,10 +77,10 @@ export interface Decision {
 
 /** Decides. The same observation, rules and time give the same decision. */
 export function decide(observation: Observation, rules: DecisionRules, nowMs: number): Decision {
-  const { secrets, checksums, promoted, isWhole, stamp, differsSinceMs } = observation;
+  const { secrets, checksums, promoted, isWhole, broken, stamp, differsSinceMs } = observation;
   const served = servedExpired(promoted, nowMs);
   if (!secrets || checksums === "unknown") {
-    const nothing = { match: undefined, reference: undefined, differences: [], nextMs: undefined };
+    const nothing = { target: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
     return { state: "waiting", objections: served, alarms: served.map(({ situation }) => situation), differsSinceMs, ...nothing };
   }
   const objects = checksums === "missing" ? [] : newestFirst(checksums);
@@ -78,25 +90,36 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const differences = match || !reference?.ids ? [] : differencesTo(reference.ids, secrets, promoted?.secrets);
 
   // A batch that was announced is awaited until its time is over, unless it was there already.
-  const isReached = reference !== undefined && stamp !== undefined && compareStamps(reference.stamp, stamp) <= 0;
-  const awaitedUntilMs = isReached ? 0 : (reference?.announcedUntilMs ?? 0);
+  const isAwaitable = ({ stamp: own, changes: single }: ObservedChecksum): boolean =>
+    single !== undefined || stamp === undefined || compareStamps(own, stamp) > 0;
+  const awaitedUntilMs = Math.max(0, ...objects.filter(isAwaitable).map(({ announcedUntilMs = 0 }) => announcedUntilMs));
   const isAwaited = awaitedUntilMs > nowMs;
   const isStale = isOver(since, rules.staleAfterMs, nowMs) && !isAwaited;
 
-  const isInPlace = promoted !== undefined && isWhole && isSameSet(promoted, secrets);
-  const against = [
-    ...verificationObjections(observation, { secrets, match, reference, differences, isStale }),
-    ...(isInPlace ? [] : contentObjections(secrets, promoted, nowMs)),
-  ];
-  const isHeld = against.some(({ situation }) => situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep");
-  const state = isInPlace ? (match ? "verified" : "holding") : isHeld ? "holding" : "promote";
-  const objections = [...(state === "verified" ? [] : against), ...served];
+  // One that was there before says nothing about what came after it.
+  const isNew = (object: ObservedChecksum): boolean => stamp === undefined || compareStamps(object.stamp, stamp) >= 0;
+  const announced = objects.filter((object) => object.isAnnounced === true && isNew(object));
+  const isWholeMeant = announced.some((object) => isOfState(object, secrets.state));
+  const changes = announced.toReversed().flatMap((object) => object.changes ?? []);
+  const isAnnounced = (name: string, id: string): boolean => isWholeMeant || changes.some((change) => change.name === name && change.to === id);
+  const statements = rules.signedOnly ? statementsOf(objects, secrets) : undefined;
+  const target = targetSetOf({ observed: secrets, promoted, broken, policies: rules.policies, isAnnounced, statements }, nowMs);
+  const isInPlace = promoted !== undefined && isWhole && isPromoted(promoted, target);
+  const isKept = ({ situation }: Objection): boolean =>
+    situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep";
+  const unverified = verificationObjections(observation, { secrets, match, reference, differences, isStale, signedOnly: rules.signedOnly });
+  const isMeantOrHeld = isInPlace || isWholeMeant || rules.signedOnly || unverified.some(isKept);
+  const against = [...unverified, ...(isMeantOrHeld ? [] : largeChange(promoted, target, { changes, limits: rules.limits }))];
+  const isVerified = rules.signedOnly ? unverified.length === 0 : match !== undefined;
+  const state = isInPlace ? (isVerified ? "verified" : "holding") : against.some(isKept) ? "holding" : "promote";
+  const objections = [...(state === "verified" ? [] : against), ...heldObjections(target.held), ...served];
 
   const isExpected = isAwaited || !isOver(since, rules.alarmAfterMs, nowMs);
   const moments = since === undefined ? [] : [since + rules.alarmAfterMs, since + rules.staleAfterMs, awaitedUntilMs];
   return {
     state,
     objections,
+    target,
     alarms: objections.map(({ situation }) => situation).filter((situation) => situation !== "Mismatch" || !isExpected),
     match,
     reference,
@@ -112,11 +135,14 @@ interface Verification {
   readonly reference: ObservedChecksum | undefined;
   readonly differences: readonly SecretDifference[];
   readonly isStale: boolean;
+  readonly signedOnly: boolean;
 }
 
 /** What stands against the set as a whole. */
 function verificationObjections({ checksums, stamp }: Observation, facts: Verification): readonly Objection[] {
-  const { secrets, match, reference, differences, isStale } = facts;
+  const { secrets, match, reference, differences, isStale, signedOnly } = facts;
+  // Each Secret has a word of its own, or stays as it is.
+  if (signedOnly && reference) return [];
   const isEmpty = secrets.state.ids.length === 0;
   if (match) {
     if (isEmpty) return [{ situation: "EmptySet", message: `there is no Secret to serve, and checksum ${match.name} says so too` }];
@@ -131,20 +157,9 @@ function verificationObjections({ checksums, stamp }: Observation, facts: Verifi
   return [isStale ? { situation: "StaleChecksum", message: `for too long already, ${what}` } : { situation: "Mismatch", message: what }];
 }
 
-/** What stands against single certificates of a set that is not promoted yet: one objection per situation, however many Secrets are in it. */
-function contentObjections({ secrets }: ObservedSet, promoted: Manifest | undefined, nowMs: number): readonly Objection[] {
-  const found = Object.entries(promoted?.secrets ?? {}).flatMap(([name, before]): readonly Objection[] => {
-    const secret = secrets.get(name);
-    if (!secret) return [];
-    if (secret.member.state === "leftOut") {
-      const { reason } = secret.member;
-      const situation = reason === "VersionMissing" || reason === "VersionInvalid" ? "LeftOut" : "BadCertificate";
-      return [{ situation, message: `${name} is served, is still there, and does not count: ${reason}` }];
-    }
-    if (holds(secret, nowMs) || !holds(before, nowMs)) return [];
-    return [{ situation: "InvalidDates", message: `${name} would be replaced by a certificate that ${datesInWords(secret, nowMs)}` }];
-  });
-  const bySituation = Map.groupBy(found, ({ situation }) => situation);
+/** Secrets that are held, or would be: one objection per situation, however many Secrets are in it. */
+function heldObjections(held: readonly HeldSecret[]): readonly Objection[] {
+  const bySituation = Map.groupBy(held, ({ situation }) => situation);
   return Array.from(bySituation, ([situation, each]) => ({
     situation,
     message: listed(
@@ -152,6 +167,19 @@ function contentObjections({ secrets }: ObservedSet, promoted: Manifest | undefi
       "; ",
     ),
   }));
+}
+
+/** What stands against a set that would take much of what is promoted away. */
+function largeChange(
+  promoted: Manifest | undefined,
+  target: TargetSet,
+  { changes, limits }: { readonly changes: readonly AnnouncedChange[]; readonly limits: ChangeLimits },
+): readonly Objection[] {
+  // The id of what was saved from a damaged disk is not known.
+  const ids = (secrets: TargetSet["secrets"]): readonly string[] => Object.values(secrets).flatMap(({ id }) => (id === "" ? [] : [id]));
+  const excess = promoted && excessOf(countChanges(withChanges(ids(promoted.secrets), changes), ids(target.secrets)), limits);
+  if (excess === undefined) return [];
+  return [{ situation: "LargeChange", message: `${excess}, and nobody announced it; if it is meant, run \`keyturn checksum allow\` there` }];
 }
 
 function servedExpired(promoted: Manifest | undefined, nowMs: number): readonly Objection[] {
@@ -167,28 +195,8 @@ function mismatchInWords({ name, announcedUntilMs, ids }: ObservedChecksum, diff
   return `the ids are those of ${which}, and contents that they do not cover (chain, key, CA) differ`;
 }
 
-function isSameSet(promoted: Manifest, { state, secrets }: ObservedSet): boolean {
-  const names = Object.keys(promoted.secrets);
-  if (names.length !== state.ids.length) return false;
-  return names.every((name) => {
-    const member = secrets.get(name)?.member;
-    const before = promoted.secrets[name];
-    return member?.state === "counted" && member.id === before?.id && member.digest === before.digest;
-  });
-}
-
 function isOver(sinceMs: number | undefined, lengthMs: number, nowMs: number): boolean {
   return sinceMs !== undefined && nowMs - sinceMs >= lengthMs;
-}
-
-type Dates = Pick<SecretEntry, "notBeforeMs" | "notAfterMs">;
-
-function holds({ notBeforeMs = -Infinity, notAfterMs = Infinity }: Dates, nowMs: number): boolean {
-  return notBeforeMs <= nowMs && nowMs < notAfterMs;
-}
-
-function datesInWords({ notAfterMs = Infinity }: Dates, nowMs: number): string {
-  return notAfterMs <= nowMs ? "has expired" : "does not hold yet";
 }
 
 /** The first few of a list that may be long. */

@@ -1,5 +1,8 @@
 // The few things that the agent does to a disk, so that tests can make each of them fail.
-import { link, mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
+import type { Buffer } from "node:buffer";
+import { constants, type Stats } from "node:fs";
+import { dirname } from "node:path";
+import { chmod, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 
 /** A disk. Every method rejects with Node's own error (`ENOSPC`, `EROFS`, …) when the disk does. */
 export interface Disk {
@@ -12,9 +15,13 @@ export interface Disk {
   symlink(target: string, path: string): Promise<void>;
   /** Moves a file or link over another, in one step. */
   rename(from: string, to: string): Promise<void>;
-  /** Resolves when the names in a folder are on the disk. */
-  flushFolder(path: string): Promise<void>;
+  /** Resolves when the names in a folder, or the content of a file, are on the disk. */
+  flush(path: string): Promise<void>;
+  /** The content of a file. Rejects with `ELOOP` for a link, and with `EPERM` for what is no file, is huge, or belongs to somebody else than this user or root. */
   read(path: string): Promise<Buffer>;
+  /** What there is, without following a link; undefined if there is nothing. */
+  inspect(path: string): Promise<Inspected | undefined>;
+  setMode(path: string, mode: number): Promise<void>;
   /** The names in a folder; none if there is no such folder. */
   list(path: string): Promise<readonly string[]>;
   /** What a symbolic link points to; undefined if there is none. */
@@ -22,6 +29,18 @@ export interface Disk {
   /** Removes a file, link or folder with everything in it; no error if there is none. */
   remove(path: string): Promise<void>;
 }
+
+/** What is known of a path. */
+export interface Inspected {
+  readonly type: "file" | "folder" | "link" | "other";
+  /** Whether it belongs to this user or root. */
+  readonly isOurs: boolean;
+  /** The bits that say who may do what. */
+  readonly mode: number;
+}
+
+/** The manifest of 100,000 Secrets has 30 MB; nothing that the agent reads is larger. */
+const maxFileBytes = 64 * 1024 * 1024;
 
 /** The machine's own disk. */
 export const systemDisk: Disk = {
@@ -44,15 +63,30 @@ export const systemDisk: Disk = {
     await symlink(target, path);
   },
   rename,
-  async flushFolder(path) {
-    const folder = await open(path, "r");
+  async flush(path) {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
-      await folder.sync();
+      await file.sync();
     } finally {
-      await folder.close();
+      await file.close();
     }
   },
-  read: (path) => readFile(path),
+  async read(path) {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = await file.stat();
+      if (!found.isFile() || !isOurs(found) || found.size > maxFileBytes)
+        throw Object.assign(new Error(`EPERM: ${path} is no file of this user, or is huge`), { code: "EPERM" });
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  },
+  async inspect(path) {
+    const found = await orAbsent(lstat(path), "ENOENT", "ENOTDIR");
+    return found && { type: typeOf(found), isOurs: isOurs(found), mode: found.mode & 0o7777 };
+  },
+  setMode: chmod,
   async list(path) {
     return (await orAbsent(readdir(path), "ENOENT")) ?? [];
   },
@@ -63,6 +97,15 @@ export const systemDisk: Disk = {
   },
 };
 
+function typeOf(found: Stats): Inspected["type"] {
+  if (found.isSymbolicLink()) return "link";
+  return found.isDirectory() ? "folder" : found.isFile() ? "file" : "other";
+}
+
+function isOurs({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
 /** Replaces a file as a whole: whoever reads it sees the old content or the new one, also after a crash. */
 export async function replaceFile(disk: Disk, path: string, { content, mode }: { readonly content: string; readonly mode: number }): Promise<void> {
   const temporary = `${path}.new`;
@@ -70,6 +113,7 @@ export async function replaceFile(disk: Disk, path: string, { content, mode }: {
   await disk.remove(temporary);
   await disk.writeNew(temporary, content, mode);
   await disk.rename(temporary, path);
+  await disk.flush(dirname(path));
 }
 
 /** Node's code of an error, such as `ENOSPC`; undefined if it has none. */

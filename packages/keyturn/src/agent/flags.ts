@@ -1,6 +1,7 @@
 // The flags of `keyturn agent`.
 import { constants, hostname } from "node:os";
-import { memberFlags } from "../controllers/checksum/flags.ts";
+import { limitFlags } from "../controllers/checksum/blast-radius.ts";
+import { announcementKeysFlag, checksumFlags, memberFlags } from "../controllers/checksum/flags.ts";
 import { addressFlag, choiceFlag, durationFlag, type Flag, numberFlag, switchFlag, textFlag } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { parseChangeCommand } from "./gateway.ts";
@@ -41,7 +42,12 @@ export const policyFlags = Object.fromEntries(
 
 /** All others. */
 export const agentFlags = {
-  namespace: textFlag({ name: "namespace", short: "n", placeholder: "NAMESPACE", help: "the namespace whose certificates are served" }),
+  namespace: textFlag({
+    name: "namespace",
+    short: "n",
+    placeholder: "NAMESPACE",
+    help: "the namespace whose certificates are served; with a wider --checksum.scope, the one in which its checksum is published",
+  }),
   dir: textFlag({ name: "dir", placeholder: "FOLDER", help: "where certificates are kept; FOLDER/current is what is to be served" }),
   onChange: onChangeFlag,
   onChangeTimeout: durationFlag({
@@ -81,6 +87,11 @@ export const agentFlags = {
   }),
   lease: switchFlag({ name: "lease", default: true, help: "show how the agent fares in a Lease keyturn-agent-<identity> in the namespace" }),
   identity: textFlag({ name: "identity", placeholder: "NAME", help: "who this agent is in its Lease and status; otherwise the host's name" }),
+  ...limitFlags,
+  announcementKeys: announcementKeysFlag,
+  scope: checksumFlags.scope,
+  namespaces: checksumFlags.namespaces,
+  namespaceSelector: checksumFlags.namespaceSelector,
   versionAnnotations: memberFlags.versionAnnotations,
   secretSelector: memberFlags.secretSelector,
   secretTypes: memberFlags.secretTypes,

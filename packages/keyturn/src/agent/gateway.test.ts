@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createLogger, systemClock } from "@keyturn/runtime";
+import { type Clock, createLogger, systemClock } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { type ChangeNotice, GatewayNotice, type NoticeResult, notifyChange, parseChangeCommand } from "./gateway.ts";
@@ -86,8 +86,13 @@ test.each([
 
 // Commands and signals, with real processes.
 
-async function notify(notice: ChangeNotice, folder = "/nowhere", signal?: AbortSignal): Promise<NoticeResult> {
-  return notifyChange(notice, { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock: systemClock }, signal);
+async function notify(notice: ChangeNotice, folder = "/nowhere", signal?: AbortSignal, clock: Clock = systemClock): Promise<NoticeResult> {
+  return notifyChange(notice, { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock }, signal);
+}
+
+/** A clock on which long waits take a part of their time. */
+function quickClock(times: number): Clock {
+  return { ...systemClock, setTimer: (delayMs, run) => systemClock.setTimer(delayMs > 1000 ? delayMs / times : delayMs, run) };
 }
 const command = (script: string, timeoutMs = 30_000): ChangeNotice => ({ type: "command", words: ["sh", "-c", script], timeoutMs });
 
@@ -113,6 +118,16 @@ test("at its deadline it is ended, with whatever it has started", async () => {
   const folder = await testFolder();
   const result = await notify(command('sleep 1000 & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait', 500), folder);
   expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 500 ms" });
+  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
+  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
+});
+
+test("at its deadline whatever it has started is ended even if that ignores the request and its parent is gone", async () => {
+  const folder = await testFolder();
+  const script = `(trap "" TERM; while :; do sleep 0.1; done) & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait`;
+  // Virtual time for the grace of five seconds; processes take their own.
+  const result = await notify(command(script, 300), folder, undefined, quickClock(10));
+  expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 300 ms" });
   const pid = Number(await readFile(join(folder, "pid"), "utf8"));
   await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
 });

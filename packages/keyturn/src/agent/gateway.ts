@@ -124,11 +124,18 @@ function runCommand(
       detached: true,
     });
     let isOverdue = false;
-    const end = (): void => {
-      kill(child.pid, "SIGTERM");
-      forced = clock.setTimer(graceMs, () => kill(child.pid, "SIGKILL"));
-    };
+    let isEnding = false;
     let forced: { cancel(): void } | undefined;
+    let ended: Outcome | undefined;
+    const end = (): void => {
+      isEnding = true;
+      kill(child.pid, "SIGTERM");
+      // Whoever of the group traps the request to end is ended all the same, also when the first of them is gone.
+      forced = clock.setTimer(graceMs, () => {
+        kill(child.pid, "SIGKILL");
+        if (ended) settle(ended);
+      });
+    };
     const deadline = clock.setTimer(timeoutMs, () => {
       isOverdue = true;
       end();
@@ -142,10 +149,22 @@ function runCommand(
     signal?.addEventListener("abort", end, { once: true });
     child.once("error", (error) => settle({ ok: false, detail: `${program} could not be started: ${codeOf(error)}` }));
     child.once("exit", (code, by) => {
-      if (isOverdue) settle({ ok: false, detail: `ended after its deadline of ${timeoutMs} ms` });
-      else settle({ ok: code === 0, detail: by === null ? `exit code ${code}` : `ended by ${by}` });
+      const outcome = isOverdue
+        ? { ok: false, detail: `ended after its deadline of ${timeoutMs} ms` }
+        : { ok: code === 0, detail: by === null ? `exit code ${code}` : `ended by ${by}` };
+      if (isEnding && isGroupAlive(child.pid)) ended = outcome;
+      else settle(outcome);
     });
   });
+}
+
+/** Whether any process of the group is left. */
+function isGroupAlive(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 async function sendSignal({ pidFile, signal }: Extract<ChangeNotice, { type: "signal" }>): Promise<Outcome> {

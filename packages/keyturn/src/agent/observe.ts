@@ -1,20 +1,37 @@
-// What the agent sees of its namespace: watches that never end, and a consistent look at what they hold.
-import { type Cache, type Caches, type Client, collectionPath, nameOf, Secret, type Selection, type WatchStatus } from "@keyturn/runtime";
-import * as z from "zod";
-import { SecretCheckSum } from "../controllers/checksum/api.ts";
+// What the agent sees of its scope: watches that never end, and a consistent look at what they hold.
 import {
+  type Cache,
+  type Caches,
+  type Client,
+  type Clock,
+  collectionPath,
+  isApiError,
+  type KubeObject,
+  nameOf,
+  Namespace,
+  Secret,
+  type Selection,
+  type WatchStatus,
+} from "@keyturn/runtime";
+import * as z from "zod";
+import {
+  checksumObserver,
   type ObservedChecksum,
-  observedChecksum,
   type ObservedSecret,
   type ObservedSet,
   observedSetOf,
   secretObserver,
 } from "../controllers/checksum/difference.ts";
+import type { AnnouncementKey } from "../controllers/checksum/announcement.ts";
 import { contentDigestOf, type IdRules } from "../controllers/checksum/ids.ts";
-import { filesOf, type ReadSecret, type ReadSecrets } from "./snapshots.ts";
+import { isWide, type ScopeChoice, scopesOf } from "../controllers/checksum/scopes.ts";
+import { wideName } from "../controllers/checksum/wide-members.ts";
+import { ChecksumReader } from "./checksum-reader.ts";
+import { filesOf } from "./secret-folder.ts";
+import type { ReadSecret, ReadSecrets } from "./snapshots.ts";
 
-/** A namespace, watched. */
-export interface NamespaceView {
+/** A scope, watched. */
+export interface ScopeView {
   /** Undefined until the first list is complete. Of one state of the API server. */
   secrets(): ObservedSet | undefined;
   checksums(): readonly ObservedChecksum[] | "unknown" | "missing";
@@ -22,36 +39,101 @@ export interface NamespaceView {
   blocker(): string | undefined;
 }
 
-/** Watches a namespace from now on; `onChange` is called after every change. */
-export function viewNamespace(
-  caches: Caches,
-  { selection, rules }: { readonly selection: Selection & { readonly namespace: string }; readonly rules: IdRules },
+/** What an agent serves. */
+export interface ServedScope {
+  /** The namespace in which the scope's checksum is published. */
+  readonly home: string;
+  readonly scopeChoice: ScopeChoice;
+  /** Which Secrets count, in each of its namespaces. */
+  readonly selection: Pick<Selection, "labels" | "fields">;
+  readonly rules: IdRules;
+  /** Given: announcements count only if one of them has signed. */
+  readonly keys: readonly AnnouncementKey[] | undefined;
+}
+
+/** Watches a scope from now on; `onChange` is called after every change. */
+export function viewScope(
+  { caches, client, clock, signal }: { readonly caches: Caches; readonly client: Client; readonly clock: Clock; readonly signal: AbortSignal },
+  scope: ServedScope,
   onChange: () => void,
-): NamespaceView {
-  const secrets = caches.watch(Secret, { ...selection, keep: secretObserver(rules) });
-  const checksums = caches.watch(SecretCheckSum, { namespace: selection.namespace, keep: observedChecksum });
+): ScopeView {
+  const { home, scopeChoice, selection, rules, keys } = scope;
+  const keep = secretObserver(rules);
+  const watched = new Map<string, Cache<ObservedSecret>>();
   let known: ObservedSet | undefined;
-  secrets.subscribe(() => {
+  const changed = (): void => {
     known = undefined;
     onChange();
-  });
-  checksums.subscribe(onChange);
-  // An empty first list is a change too: nothing was known before.
-  for (const cache of [secrets, checksums]) void cache.whenSynced().then(onChange);
+  };
+  const secretsIn = (namespace: string): Cache<ObservedSecret> => {
+    const cache = watched.get(namespace) ?? caches.watch(Secret, { ...selection, namespace, keep });
+    if (!watched.has(namespace)) {
+      watched.set(namespace, cache);
+      cache.subscribe(changed);
+      // An empty first list is a change too: nothing was known before.
+      void cache.whenSynced().then(changed);
+    }
+    return cache;
+  };
+  const namespaces = namespacesOf(caches, scope, changed);
+  for (const namespace of namespaces.now() ?? []) secretsIn(namespace);
+  const checksums = new ChecksumReader({ caches, client, clock, namespace: home, observe: checksumObserver(keys) }, onChange, signal);
 
+  const all = (): readonly Cache<ObservedSecret>[] => (namespaces.now() ?? []).map(secretsIn);
   return {
-    secrets: () => (secrets.synced ? (known ??= setIn(secrets)) : undefined),
-    checksums() {
-      if (caches.statusOf(checksums).state.type === "missing") return "missing";
-      return checksums.synced ? Array.from(checksums.entries(), ([, object]) => object) : "unknown";
+    secrets() {
+      const caching = all();
+      if (namespaces.now() === undefined || !caching.every(({ synced }) => synced)) return undefined;
+      return (known ??= setIn(caching, isWide(scopeChoice.rule)));
     },
-    blocker: () => blockerOf(caches.statusOf(secrets)) ?? blockerOf(caches.statusOf(checksums)),
+    checksums: () => checksums.now(),
+    blocker: () =>
+      namespaces.blocker() ??
+      all()
+        .map((cache) => blockerOf(caches.statusOf(cache)))
+        .find((blocker) => blocker !== undefined) ??
+      blockerOf(caches.statusOf(checksums.cache)) ??
+      checksums.trouble,
   };
 }
 
-/** Made from the whole cache at a time, never change by change: changes of a relist come one after the other, and no state between two of them ever was. */
-function setIn(cache: Cache<ObservedSecret>): ObservedSet {
-  return observedSetOf(new Map(Array.from(cache.entries(), ([key, secret]) => [nameOf(key).name, secret])));
+/** The namespaces of a scope, as they come and go. */
+interface ScopeNamespaces {
+  /** Undefined while they are not known. */
+  now(): readonly string[] | undefined;
+  blocker(): string | undefined;
+}
+
+function namespacesOf(caches: Caches, { home, scopeChoice: { choice, rule } }: ServedScope, onChange: () => void): ScopeNamespaces {
+  if (!isWide(rule)) return { now: () => [home], blocker: () => undefined };
+  if (choice.type === "named") return { now: () => choice.names, blocker: () => undefined };
+  const labelOf = ({ metadata }: KubeObject): { readonly label: string | undefined } => ({
+    label: rule.type === "label" ? metadata.labels?.[rule.key] : undefined,
+  });
+  const cache = caches.watch(Namespace, { only: "metadata", labels: choice.labels, keep: labelOf });
+  cache.subscribe(onChange);
+  void cache.whenSynced().then(onChange);
+  return {
+    now() {
+      if (!cache.synced) return undefined;
+      const names = Array.from(cache.entries(), ([key]) => nameOf(key).name);
+      const scopes = scopesOf(names, rule, (name) => cache.get(name)?.label);
+      return scopes.find((scope) => scope.home === home)?.namespaces ?? [];
+    },
+    blocker: () => blockerOf(caches.statusOf(cache)),
+  };
+}
+
+/** Made from the whole caches at a time, never change by change: changes of a relist come one after the other, and no state between two of them ever was. */
+function setIn(caches: readonly Cache<ObservedSecret>[], isOfMany: boolean): ObservedSet {
+  const secrets = new Map<string, ObservedSecret>();
+  for (const cache of caches) {
+    for (const [key, secret] of cache.entries()) {
+      const { namespace = "", name } = nameOf(key);
+      secrets.set(isOfMany ? wideName(namespace, name) : name, secret);
+    }
+  }
+  return observedSetOf(secrets);
 }
 
 function blockerOf({ resource, state }: WatchStatus): string | undefined {
@@ -84,7 +166,20 @@ const pageSize = 200;
 const maxSingleReads = 100;
 
 /** Reads from the API server's latest state. Rejects as `Client` does. */
-export function secretSource(client: Client, selection: Selection & { readonly namespace: string }, signal: AbortSignal): ReadSecrets {
+export function secretSource(client: Client, { home, scopeChoice, selection }: ServedScope, signal: AbortSignal): ReadSecrets {
+  const isOfMany = isWide(scopeChoice.rule);
+  return async function* read(names) {
+    const byNamespace = Map.groupBy(names, (name) => (isOfMany ? name.slice(0, name.indexOf("/")) : home));
+    for (const [namespace, here] of byNamespace) {
+      const prefix = isOfMany ? `${namespace}/` : "";
+      const plain = new Set(here.map((name) => name.slice(prefix.length)));
+      for await (const secret of namespaceSource(client, { ...selection, namespace }, signal)(plain)) yield { ...secret, name: prefix + secret.name };
+    }
+  };
+}
+
+/** The same in one namespace. */
+function namespaceSource(client: Client, selection: Selection & { readonly namespace: string }, signal: AbortSignal): ReadSecrets {
   const { namespace } = selection;
 
   async function* readSingly(names: ReadonlySet<string>): ReturnType<ReadSecrets> {
@@ -95,6 +190,23 @@ export function secretSource(client: Client, selection: Selection & { readonly n
   }
 
   async function* readPages(names: ReadonlySet<string>): ReturnType<ReadSecrets> {
+    const awaited = new Set(names);
+    for (let before = Infinity; awaited.size < before;) {
+      before = awaited.size;
+      try {
+        for await (const secret of readPagesOnce(awaited)) {
+          yield secret;
+          awaited.delete(secret.name);
+        }
+        return;
+      } catch (error) {
+        // A slow disk takes longer than the API server remembers where the list was. What is written is written: go on with the rest.
+        if (!isApiError(error, "Gone") || awaited.size === before) throw error;
+      }
+    }
+  }
+
+  async function* readPagesOnce(names: ReadonlySet<string>): ReturnType<ReadSecrets> {
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (selection.labels) query.set("labelSelector", selection.labels);
     if (selection.fields) query.set("fieldSelector", selection.fields);

@@ -26,17 +26,20 @@ import {
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
+import type { AnnouncementKey } from "../controllers/checksum/announcement.ts";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
-import type { IdRules } from "../controllers/checksum/ids.ts";
+import type { ScopeChoice } from "../controllers/checksum/scopes.ts";
 import { Agent } from "./agent.ts";
 import type { DecisionRules } from "./decision.ts";
 import { type Disk, systemDisk } from "./disk.ts";
+import { secureFolder } from "./folder-check.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { type ChangeNotice, GatewayNotice, notifyChange } from "./gateway.ts";
-import { secretSource, viewNamespace } from "./observe.ts";
+import { secretSource, type ServedScope, viewScope } from "./observe.ts";
 import { ServedSet } from "./served-set.ts";
 import { alarmNames } from "./alarm-policies.ts";
-import { SnapshotStore, readMemory } from "./snapshots.ts";
+import { readMemory } from "./manifest.ts";
+import { SnapshotStore } from "./snapshots.ts";
 import { AgentLease, type AgentStatus, type Attempt, StatusFile } from "./status.ts";
 
 /** What an agent process is made of. */
@@ -46,7 +49,11 @@ export interface AgentProcessOptions {
   readonly identity: string;
   readonly rules: DecisionRules;
   /** Which Secrets count, the same as for the control plane. */
-  readonly members: { readonly rules: IdRules; readonly labels: string | undefined; readonly types: "tls" | "all" };
+  readonly members: Pick<ServedScope, "rules" | "selection">;
+  /** Default the namespace alone. Otherwise `namespace` is where the checksum of the scope is published, and files are by namespace. */
+  readonly scopeChoice?: ScopeChoice;
+  /** Given: only what one of them has signed is adopted. */
+  readonly keys?: readonly AnnouncementKey[] | undefined;
   readonly notice: ChangeNotice | undefined;
   readonly pauseMs: number;
   readonly maxStalenessMs: number;
@@ -67,12 +74,14 @@ export interface AgentProcessOptions {
   readonly onStarted?: (url: string | undefined) => void;
 }
 
+const singleNamespace: ScopeChoice = { choice: { type: "named", names: [] }, rule: { type: "namespace" } };
+
 /** The longest that Node's timers can do. */
 const maxIntervalMs = 2 ** 31 - 1;
 
 /**
  * Runs until the signal aborts. What is on the disk is verified and served before anything else.
- * Rejects if the folder cannot be used, is held by another agent (`FolderHeldError`) or belongs to another namespace, the address cannot be had, or no API
+ * Rejects if the folder cannot be used, is not safe (`UnsafeFolderError`), is held by another agent (`FolderHeldError`) or belongs to another namespace, the address cannot be had, or no API
  * server is configured; what is on the disk stays served.
  */
 export async function runAgent(options: AgentProcessOptions, signal: AbortSignal): Promise<void> {
@@ -80,7 +89,7 @@ export async function runAgent(options: AgentProcessOptions, signal: AbortSignal
   // The clock's timers do not keep a process alive, so one that serves no probes would simply end while the API server is away.
   const alive = setInterval(() => {}, maxIntervalMs);
   try {
-    await disk.makeFolder(folder);
+    await secureFolder(disk, folder, log);
     const holder = { identity, host: hostname(), pid: process.pid, since: new Date(clock.now()).toISOString() };
     const lock = await lockFolder({ folder, disk, holder, clock, random: systemRandom, log });
     try {
@@ -99,7 +108,7 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
   const metrics = createMetrics();
   const count = agentNumbers(metrics);
   const served = new ServedSet({
-    store: new SnapshotStore({ disk, folder, shareAbove: options.shareAbove }),
+    store: new SnapshotStore({ disk, folder, namespace, shareAbove: options.shareAbove }),
     verifyEveryMs: options.verifyEveryMs,
     clock,
     log,
@@ -137,7 +146,7 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
     log,
   });
 
-  showStaleness(metrics, () => agent.stalenessMs);
+  showStaleness(metrics, { stalenessMs: () => agent.stalenessMs, alarmAfterMs: options.rules.alarmAfterMs });
   const stopObserving = observeProcess(metrics, { version: options.version });
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({
@@ -159,14 +168,13 @@ async function serveFolder(options: AgentProcessOptions, signal: AbortSignal): P
     try {
       const client = createClient(transport, { clock, random: systemRandom });
       const caches = createCaches({ transport, clock, random: systemRandom, log });
-      const { labels, types, rules } = options.members;
-      const selection = { namespace, ...(labels && { labels }), ...(types === "tls" && { fields: "type=kubernetes.io/tls" }) };
-      const view = viewNamespace(caches, { selection, rules }, () => agent.changed());
+      const scope = { home: namespace, scopeChoice: options.scopeChoice ?? singleNamespace, keys: options.keys, ...options.members };
+      const view = viewScope({ caches, client, clock, signal }, scope, () => agent.changed());
       observeWatches(metrics, () => caches.statuses());
       observeCaches(metrics, () => caches.statuses());
       caches.start(signal);
       lease = options.lease ? new AgentLease({ client, namespace, identity, clock, log }) : undefined;
-      await Promise.all([agent.run({ view, read: secretSource(client, selection, signal) }, signal), lease?.run(signal)]);
+      await Promise.all([agent.run({ view, read: secretSource(client, scope, signal) }, signal), lease?.run(signal)]);
     } finally {
       transport.close();
     }
@@ -206,11 +214,20 @@ export const agentMetrics = {
     help: "Secrets that differ from the newest checksum: missing, unexpected or changed.",
     labels: ["direction"],
   },
-  keyturn_agent_verified: { type: "gauge", help: "1 while what is served is what the newest matching checksum says.", labels: [] },
+  keyturn_agent_verified: {
+    type: "gauge",
+    help: "1 while what is served is what a checksum says, as of no longer ago than --alarm-after; 0 when nothing could be verified for longer.",
+    labels: [],
+  },
   keyturn_agent_staleness_seconds: {
     type: "gauge",
     help: "Since what is served was last known to be what should be; 0 while it is, -1 if it never was.",
     labels: [],
+  },
+  keyturn_agent_held: {
+    type: "gauge",
+    help: "1 for a Secret that keeps the certificate that is served because something is wrong with the live one; the first 100 of them.",
+    labels: ["secret", "reason"],
   },
   keyturn_agent_alarm: { type: "gauge", help: "1 for an alarm that is raised.", labels: ["alarm"] },
   keyturn_agent_promoted_timestamp_seconds: { type: "gauge", help: "When what is served was promoted, in seconds since the epoch.", labels: [] },
@@ -220,12 +237,16 @@ export const agentMetrics = {
   keyturn_agent_command_seconds: { type: "gauge", help: "How long the last command took.", labels: [] },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Shows how long ago what is served was verified, at each scrape. */
-function showStaleness(metrics: RuntimeMetrics, stalenessMs: () => number | undefined): void {
-  const { keyturn_agent_staleness_seconds: staleness } = metricsOf(metrics, agentMetrics);
+/** Shows how long ago what is served was verified, and whether that still counts, at each scrape. */
+function showStaleness(
+  metrics: RuntimeMetrics,
+  { stalenessMs, alarmAfterMs }: { readonly stalenessMs: () => number | undefined; readonly alarmAfterMs: number },
+): void {
+  const { keyturn_agent_staleness_seconds: staleness, keyturn_agent_verified: verified } = metricsOf(metrics, agentMetrics);
   metrics.beforeScrape(() => {
     const ms = stalenessMs();
     staleness.set(ms === undefined ? -1 : ms / 1000);
+    verified.set(ms !== undefined && ms <= alarmAfterMs ? 1 : 0);
   });
 }
 
@@ -237,6 +258,7 @@ function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
     of.keyturn_agent_promotions_total.inc({ result }, 0);
     of.keyturn_agent_commands_total.inc({ result }, 0);
   }
+  let held: AgentStatus["held"] = [];
   let seen: { promotion?: Attempt | undefined; command?: Attempt | undefined } = {};
   return (status) => {
     const { secrets, differenceCounts, alarms, promotedAt, promotion, command } = status;
@@ -244,7 +266,9 @@ function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
     of.keyturn_agent_secrets.set({ set: "live" }, secrets.live ?? 0);
     of.keyturn_agent_secrets.set({ set: "left_out" }, secrets.leftOut ?? 0);
     for (const [direction, count] of Object.entries(differenceCounts)) of.keyturn_agent_differences.set({ direction }, count);
-    of.keyturn_agent_verified.set(status.state === "verified" ? 1 : 0);
+    for (const { secret, situation } of held) of.keyturn_agent_held.remove({ secret, reason: situation });
+    for (const { secret, situation } of status.held) of.keyturn_agent_held.set({ secret, reason: situation }, 1);
+    held = status.held;
     for (const alarm of alarmNames) of.keyturn_agent_alarm.set({ alarm }, alarms.some((raised) => raised.alarm === alarm) ? 1 : 0);
     if (promotedAt !== undefined) of.keyturn_agent_promoted_timestamp_seconds.set(Date.parse(promotedAt) / 1000);
     if (promotion && promotion !== seen.promotion) {
@@ -263,6 +287,6 @@ function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
 
 export const agentAccess: readonly AccessRule[] = [
   { kind: Secret, verbs: ["get", "list", "watch"], why: "to compute their checksum, and to put certificates and keys on the disk" },
-  { kind: SecretCheckSum, verbs: ["list", "watch"], why: "to know which state is the intended one" },
+  { kind: SecretCheckSum, verbs: ["get", "list", "watch"], why: "to know which state is the intended one" },
   { kind: Lease, verbs: ["get", "create", "patch", "delete"], why: "to show how the agent fares (not needed with --lease=false)" },
 ];

@@ -1,8 +1,13 @@
 // What is being served: the promoted snapshot, whether its files are whole, and how promotions go.
 import { type Clock, type Logger, messageOf } from "@keyturn/runtime";
 import { type Attempt, attemptOf } from "./status.ts";
-import { ChangedMeanwhileError, type Snapshot, type SnapshotStore, type Manifest, type ReadSecrets } from "./snapshots.ts";
+import type { Manifest } from "./manifest.ts";
+import type { Snapshot } from "./snapshot-folder.ts";
+import { ChangedMeanwhileError, type SnapshotStore, type ReadSecrets } from "./snapshots.ts";
 import { failedAgain, type Retry, untried } from "./agent.ts";
+
+/** What cannot be mended now may be later, when somebody has restored a file. */
+const mendEveryMs = 60_000;
 
 /** What a served set needs. */
 interface ServedSetOptions {
@@ -18,6 +23,8 @@ export class ServedSet {
   readonly #options: ServedSetOptions;
   #promoted: Snapshot | undefined;
   #isWhole = true;
+  #broken: ReadonlySet<string> = new Set();
+  #mendNotBeforeMs = -Infinity;
   #damage: string | undefined;
   #trouble: string | undefined;
   #attempt: Attempt | undefined;
@@ -35,6 +42,11 @@ export class ServedSet {
   /** Whether the promoted files were what they should be when they were last looked at. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** Promoted Secrets of which nothing whole is on the disk. */
+  get broken(): ReadonlySet<string> {
+    return this.#broken;
   }
 
   /** What was wrong with promoted files, until a promotion or `forgive`. The snapshot that is served now may be another one, and whole. */
@@ -62,19 +74,17 @@ export class ServedSet {
     this.#retry = untried;
   }
 
-  /** Looks at the disk: `current` is verified, and moved to another snapshot if it is not whole. */
+  /** Looks at the disk: `current` is verified, and what is not whole is mended from other snapshots. Nothing is removed: what is newer may be needed once it can be verified. */
   async recover(): Promise<void> {
     const { store, clock, log } = this.#options;
     try {
-      const { promoted, damages } = await store.recover();
+      const { promoted, isWhole, broken, damages } = await store.recover(clock.now());
       this.#promoted = promoted;
-      this.#isWhole = true;
+      this.#broken = broken;
+      this.#isWhole = isWhole;
       if (damages.length > 0) {
         this.#damage = damages.join("; ");
-        const text = promoted
-          ? "promoted files are damaged; the generation before is served"
-          : "promoted files are damaged, and there is no other generation";
-        log.error({ damage: this.#damage, serving: promoted?.name }, text);
+        log.error({ damage: this.#damage, serving: promoted?.name, broken: broken.size }, "promoted files were damaged");
       }
     } catch (error) {
       this.#isWhole = false;
@@ -82,7 +92,12 @@ export class ServedSet {
       log.error({ err: error }, "could not look at the promoted files");
     }
     this.#nextVerificationMs = clock.monotonic() + this.#options.verifyEveryMs;
-    await this.#prune();
+    this.#mendNotBeforeMs = clock.monotonic() + mendEveryMs;
+  }
+
+  /** The same, if files are damaged and it was not tried just now. */
+  async mend(): Promise<void> {
+    if (!this.#isWhole && this.#options.clock.monotonic() >= this.#mendNotBeforeMs) await this.recover();
   }
 
   /** Verifies the promoted files if it is time to. True if they are whole, as far as is known. */
@@ -90,12 +105,19 @@ export class ServedSet {
     const { store, clock, verifyEveryMs, log } = this.#options;
     if (!this.#promoted || clock.monotonic() < this.#nextVerificationMs) return this.#isWhole;
     this.#nextVerificationMs = clock.monotonic() + verifyEveryMs;
-    const found = await store.damageOf(this.#promoted).catch((error: unknown) => `the disk cannot be used: ${messageOf(error)}`);
-    this.#isWhole = found === undefined;
-    if (found === undefined) return true;
-    this.#damage = found;
-    log.error({ damage: found }, "promoted files are damaged");
-    return false;
+    try {
+      const { isWhole, broken, damages } = await store.check(this.#promoted);
+      this.#isWhole = isWhole;
+      this.#broken = broken;
+      if (damages.length === 0) return isWhole;
+      this.#damage = damages.join("; ");
+    } catch (error) {
+      this.#isWhole = false;
+      this.#damage = `the disk cannot be used: ${messageOf(error)}`;
+    }
+    this.#mendNotBeforeMs = -Infinity;
+    log.error({ damage: this.#damage }, "promoted files are damaged");
+    return this.#isWhole;
   }
 
   /** Promotes a set. False if that failed; what was served before is then still served. */
@@ -120,6 +142,7 @@ export class ServedSet {
       return false;
     }
     this.#isWhole = true;
+    this.#broken = new Set();
     this.#damage = this.#trouble = undefined;
     this.#retry = untried;
     this.#nextVerificationMs = clock.monotonic() + this.#options.verifyEveryMs;

@@ -4,7 +4,9 @@ import { mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { digestOfFiles, type Manifest, type ReadSecrets, type SecretFiles } from "./snapshots.ts";
+import type { Manifest } from "./manifest.ts";
+import { digestOfFiles, type SecretFiles } from "./secret-folder.ts";
+import type { ReadSecrets } from "./snapshots.ts";
 
 /** What Secrets hold, by name: any text will do for certificate and key. */
 export type Contents = Readonly<Record<string, string>>;

@@ -1,20 +1,23 @@
 // Snapshots on a real disk: through every crash, full disk and damage, `current` is a set that was promoted as a whole.
-import { appendFile, mkdir, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemDisk } from "./disk.ts";
 import { type Fault, faultyDisk, KilledError } from "./faulty-disk.fixture.ts";
 import { type Contents, manifestOf, reading, servedContents, testFolder } from "./snapshot.fixture.ts";
-import { ChangedMeanwhileError, type Snapshot, SnapshotStore, readManifest, renderManifest } from "./snapshots.ts";
+import { readManifest, renderManifest } from "./manifest.ts";
+import type { Snapshot } from "./snapshot-folder.ts";
+import { ChangedMeanwhileError, SnapshotStore } from "./snapshots.ts";
 
 const before: Contents = { "web-1": "old", "web-2": "same", "web-3": "going" };
 const after: Contents = { "web-1": "new", "web-2": "same", "web-4": "coming" };
 
+const now = 1_000_000;
 const nothing = { snapshot: undefined, isWhole: true };
 
 function storeIn(folder: string, options: { readonly disk?: typeof systemDisk; readonly shareAbove?: number } = {}): SnapshotStore {
-  return new SnapshotStore({ disk: systemDisk, shareAbove: 1000, folder, ...options });
+  return new SnapshotStore({ disk: systemDisk, namespace: "shop", shareAbove: 1000, folder, ...options });
 }
 
 /** A folder in which a set is promoted. */
@@ -56,10 +59,10 @@ describe.each([
         expect([before, after]).toContainEqual(await servedContents(folder));
 
         const restarted = storeIn(folder);
-        const { promoted, damages } = await restarted.recover();
+        const { promoted, damages } = await restarted.recover(now);
         expect(damages).toEqual([]);
         expect([before, after]).toContainEqual(await servedContents(folder));
-        expect(promoted && (await restarted.damageOf(promoted))).toBeUndefined();
+        expect(promoted && (await restarted.check(promoted))).toMatchObject({ isWhole: true, damages: [] });
         await restarted.promote(manifestOf(after), { snapshot: promoted, isWhole: true }, reading(after));
         expect(await servedContents(folder)).toEqual(after);
       }
@@ -80,7 +83,7 @@ describe.each([
         .catch((error: unknown) => expect(error).toMatchObject({ code }));
       expect([before, after]).toContainEqual(await servedContents(folder));
 
-      const { promoted, damages } = await storeIn(folder).recover();
+      const { promoted, damages } = await storeIn(folder).recover(now);
       expect(damages).toEqual([]);
       await storeIn(folder).promote(manifestOf(after), { snapshot: promoted, isWhole: true }, reading(after));
       expect(await servedContents(folder)).toEqual(after);
@@ -97,7 +100,7 @@ describe("the first promotion", () => {
       const fresh = await testFolder();
       const promotion = storeIn(fresh, { disk: faultyDisk(at) }).promote(manifestOf(after), nothing, reading(after));
       await expect(promotion).rejects.toThrow(KilledError);
-      const { damages } = await storeIn(fresh).recover();
+      const { damages } = await storeIn(fresh).recover(now);
       expect(damages).toEqual([]);
       expect([undefined, after]).toContainEqual(await servedContents(fresh));
     }
@@ -120,7 +123,6 @@ describe("what is read for a promotion", () => {
     const promotion = storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, reading({ ...after, "web-4": "something else" }));
     await expect(promotion).rejects.toThrow(ChangedMeanwhileError);
     expect(await servedContents(folder)).toEqual(before);
-    expect(await readdir(join(folder, "generations"))).toEqual([snapshot.name]);
   });
 
   test("is refused if a Secret is gone", async () => {
@@ -138,46 +140,6 @@ describe("what is read for a promotion", () => {
     await writeFile(join(folder, "current", "web-2", "tls.key"), "edited");
     await storeIn(folder, { shareAbove }).promote(manifestOf(after), { snapshot, isWhole: false }, reading(after));
     expect(await servedContents(folder)).toEqual(after);
-  });
-});
-
-describe("a start on a damaged disk", () => {
-  const damages: readonly (readonly [string, (folder: string) => Promise<unknown>])[] = [
-    ["a file that was edited in place", (current) => writeFile(join(current, "web-2", "tls.crt"), "edited")],
-    ["a file that is torn", (current) => truncate(join(current, "web-1", "tls.key"), 3)],
-    ["a file that is gone", (current) => rm(join(current, "web-1", "tls.crt"))],
-    ["a Secret's folder that is gone", (current) => rm(join(current, "web-4"), { recursive: true })],
-    ["a file too many", (current) => writeFile(join(current, "web-1", "extra"), "")],
-    ["a folder too many", (current) => writeFile(join(current, "web-9"), "")],
-    ["a manifest that was edited", (current) => appendFile(join(current, "manifest.json"), " ")],
-    ["a manifest that is torn", (current) => truncate(join(current, "manifest.json"), 100)],
-    ["a manifest that is gone", (current) => rm(join(current, "manifest.json"))],
-  ];
-
-  test.each(damages)("%s: the snapshot before is served", async (_, damage) => {
-    const { folder, snapshot } = await promotedFolder();
-    const { name } = await storeIn(folder).promote(manifestOf(after), { snapshot, isWhole: true }, reading(after));
-    await damage(join(folder, "current"));
-    const recovery = await storeIn(folder).recover();
-    expect(recovery.damages).toEqual([expect.stringContaining(name)]);
-    expect(recovery.promoted?.name).toBe(snapshot.name);
-    expect(await servedContents(folder)).toEqual(before);
-  });
-
-  test("with nothing whole left, nothing is touched", async () => {
-    const { folder, snapshot } = await promotedFolder();
-    await writeFile(join(folder, "current", "web-2", "tls.crt"), "edited");
-    const { promoted, damages } = await storeIn(folder).recover();
-    expect(promoted).toBeUndefined();
-    expect(damages).toHaveLength(1);
-    expect(await readdir(join(folder, "generations"))).toEqual([snapshot.name]);
-  });
-
-  test("a `current` that somebody removed comes back", async () => {
-    const { folder } = await promotedFolder();
-    await rm(join(folder, "current"));
-    await storeIn(folder).recover();
-    expect(await servedContents(folder)).toEqual(before);
   });
 });
 

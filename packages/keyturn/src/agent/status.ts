@@ -8,7 +8,8 @@ import type { Decision } from "./decision.ts";
 import { type Disk, replaceFile } from "./disk.ts";
 import type { NoticeResult } from "./gateway.ts";
 import type { Alarm } from "./alarm-policies.ts";
-import type { Snapshot } from "./snapshots.ts";
+import type { Snapshot } from "./snapshot-folder.ts";
+import type { HeldSecret } from "./target-set.ts";
 
 /** An alarm with its reason. */
 export interface RaisedAlarm {
@@ -39,6 +40,9 @@ export interface AgentStatus {
   readonly alarms: readonly RaisedAlarm[];
   /** Everything that stands against the live set, whether it is an alarm or not. */
   readonly objections: Decision["objections"];
+  /** How many Secrets keep the certificate that is served because something is wrong with the live one, and the first of them. */
+  readonly heldCount: number;
+  readonly held: readonly HeldSecret[];
   readonly differenceCounts: Readonly<Record<SecretDifference["direction"], number>>;
   /** The first of them. */
   readonly differences: readonly SecretDifference[];
@@ -61,12 +65,13 @@ interface StatusFacts {
   readonly command: Attempt | undefined;
 }
 
-/** Differences that are listed; the counts cover all of them, and `keyturn diff` shows them. */
-const maxDifferences = 100;
+/** Differences and held Secrets that are listed; the counts cover all of them, and `keyturn diff` shows them. */
+const maxListed = 100;
 
 export function describeAgent(facts: StatusFacts): AgentStatus {
   const { namespace, identity, decision, promoted, verifiedAtMs, live, leftOut, troubles, promotion, command } = facts;
   const differences = decision?.differences ?? [];
+  const held = decision?.target?.held ?? [];
   const count = (direction: SecretDifference["direction"]): number => differences.filter((each) => each.direction === direction).length;
   return {
     namespace,
@@ -79,8 +84,10 @@ export function describeAgent(facts: StatusFacts): AgentStatus {
     secrets: { promoted: Object.keys(promoted?.manifest.secrets ?? {}).length, live, leftOut },
     alarms: [...(decision ? decisionAlarms(decision) : []), ...troubles],
     objections: decision?.objections ?? [],
+    heldCount: held.length,
+    held: held.slice(0, maxListed),
     differenceCounts: { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") },
-    differences: differences.slice(0, maxDifferences),
+    differences: differences.slice(0, maxListed),
     promotion,
     command,
   };

@@ -1,10 +1,13 @@
-// `keyturn checksum announce`: publishes the checksum of a state before it is written.
+// `keyturn checksum announce` publishes the checksum of a state before it is written; `keyturn checksum allow` says that the state as it is is meant.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { announceBatch, type Batch, parseManifests } from "../controllers/checksum/announce.ts";
-import { memberFlags } from "../controllers/checksum/flags.ts";
+import { allowState, announceBatch, type Batch } from "../controllers/checksum/announce.ts";
+import { readSigningKey } from "../controllers/checksum/announcement.ts";
+import { parseManifests } from "../controllers/checksum/manifests.ts";
+import { memberFlags, scopeFlags } from "../controllers/checksum/flags.ts";
 import { ingressMemberKind, secretMemberKind } from "../controllers/checksum/member-kind.ts";
+import { scopeChoiceOf } from "../controllers/checksum/scopes.ts";
 import type { FlagReader } from "../feature/feature.ts";
 import { durationFlag, listFlag, readFlags, switchFlag, textFlag, UsageError } from "../feature/flag.ts";
 import type { Console } from "./command-line.ts";
@@ -17,27 +20,53 @@ const flags = {
   force: switchFlag({
     name: "force",
     default: false,
-    help: "announce even if another announcement is open, or the newest checksum is not of the objects as they are",
+    help: "announce even if another announcement is about the same objects, or the newest checksum is not of the objects as they are",
   }),
+  sign: textFlag({
+    name: "sign",
+    placeholder: "FILE",
+    help: "sign with this private Ed25519 key (PEM); the operator and the agents are given the public one",
+  }),
+  wait: switchFlag({ name: "wait", default: false, help: "wait until the operator has seen the announced state, for as long as it may be awaited" }),
 };
 
 /** The flags of `keyturn checksum`. */
-export const checksumCommandFlags = [...Object.values(flags), ...queryFlags, ...Object.values(memberFlags)];
+export const checksumCommandFlags = [...Object.values(flags), ...queryFlags, ...Object.values(memberFlags), ...scopeFlags];
 
-/** Announces what the manifests say. */
+/** Announces what the manifests say, or what is there. */
 export async function checksumCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
   [action]: readonly string[],
 ): Promise<void> {
-  if (action !== "announce") throw new UsageError(`checksum: there is no action "${action}"; there is announce`);
-  const { file, expires, force, delete: deleted } = readFlags(flags, given, console.environment);
-  if (file === undefined && deleted.length === 0)
+  if (action !== "announce" && action !== "allow") throw new UsageError(`checksum: there is no action "${action}"; there are announce and allow`);
+  const { file, expires, force, delete: deleted, sign, wait } = readFlags(flags, given, console.environment);
+  if (action === "announce" && file === undefined && deleted.length === 0)
     throw new UsageError("checksum announce: say with -f which manifests are going to be applied, or use --delete");
-  const batch: Batch = { manifests: file === undefined ? [] : await readBatch(file), deletions: deleted.map(parseDeletion) };
+  if (action === "allow" && (file !== undefined || deleted.length > 0))
+    throw new UsageError("checksum allow: it takes no manifests: it is about what is there");
   const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
-  const subjects = { secrets: secretMemberKind(flag), ingresses: ingressMemberKind(flag) };
-  await answerQuery(given, console, (query) => announceBatch(query, batch, { ...subjects, expiresInMs: expires, force }));
+  const options = {
+    secrets: secretMemberKind(flag),
+    ingresses: ingressMemberKind(flag),
+    scopeChoice: scopeChoiceOf(flag),
+    expiresInMs: expires,
+    force,
+    key: sign === undefined ? undefined : await readKey(sign),
+    waitMs: wait ? expires : undefined,
+  };
+  if (action === "allow") return answerQuery(given, console, (query) => allowState(query, options));
+  const batch: Batch = { manifests: file === undefined ? [] : await readBatch(file), deletions: deleted.map(parseDeletion) };
+  return answerQuery(given, console, (query) => announceBatch(query, batch, options));
+}
+
+async function readKey(path: string): Promise<ReturnType<typeof readSigningKey>> {
+  try {
+    return readSigningKey(await readFile(path, "utf8"));
+  } catch (cause) {
+    // What OpenSSL says may quote the key.
+    throw new UsageError(`--sign: ${path} cannot be read, or holds no private Ed25519 key in PEM`, { cause });
+  }
 }
 
 async function readBatch(path: string): Promise<Batch["manifests"]> {

@@ -63,6 +63,8 @@ export interface Console {
   readonly err: (text: string) => void;
   /** How many lines `out` shows, if it is a terminal: redrawing is welcome there. Undefined for files and pipes. */
   readonly height: () => number | undefined;
+  /** Asks the person something, and resolves to the line that was typed. Absent where nobody can answer. */
+  readonly ask?: (question: string) => Promise<string>;
   /** Aborts when the process is asked to stop (SIGINT, SIGTERM). */
   readonly signal: AbortSignal;
 }

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
 import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { standaloneSidecarsView } from "../controllers/sidecars/fleet.ts";
+import { sidecarsFleet } from "../controllers/sidecars/controller.ts";
 import { fleetRecords } from "../controllers/sidecars/records.ts";
+import { Fleet } from "../workloads/fleet.ts";
 import type { FlagReader } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
@@ -75,7 +76,11 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
       flag,
       viewer: "page",
       through: {
-        sidecars: (scope) => fleetRecords(scope, standaloneSidecarsView({ watch, client, clock, log, options: sidecarOptions, signal: stop.signal })),
+        sidecars: (scope) => {
+          const fleet = new Fleet({ watch, client, clock, signal: stop.signal, asker: "viewer" }, sidecarsFleet(sidecarOptions));
+          void fleet.followRollouts(log);
+          return fleetRecords(scope, { fleet, limits: sidecarOptions.limits });
+        },
       },
       shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
       access: () => access,

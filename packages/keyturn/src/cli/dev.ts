@@ -1,5 +1,7 @@
 // `keyturn dev`: a real control plane on this machine, the examples in it, every controller at work, and a table that follows.
 import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Cache,
@@ -12,17 +14,20 @@ import {
   loadConfig,
   type Logger,
   runOperator,
+  Service,
   sleep,
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
-import { type Cluster, everything, startCluster } from "@keyturn/runtime/testing";
+import { type Cluster, clusterFilesIn, everything, forwardTo, realPods, startCluster } from "@keyturn/runtime/testing";
+import * as z from "zod";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
 import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { examplesFolder, readManifests, renderInventory, watchInventory } from "../dev/inventory.ts";
-import { stories } from "../dev/stories.ts";
+import { realPodsObstacle, writeExampleImages } from "../dev/images.ts";
+import { proxyImages, stories } from "../dev/stories.ts";
 import { keyturn } from "../feature/feature.ts";
 import { numberFlag, readFlags, textFlagWithDefault } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
@@ -97,15 +102,22 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const failed = new AbortController();
   const signal = AbortSignal.any([console.signal, failed.signal]);
 
-  say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok)");
-  await using cluster = await startCluster(everything);
+  const obstacle = realPodsObstacle();
+  say("starting a local Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler)");
+  say(
+    obstacle === undefined
+      ? "pods run on a real node; imitated are the identity provider, istiod, and the programs of redis and istio-proxy"
+      : `simulated are nodes and pods, by kwok, because ${obstacle}; the identity provider and istiod are imitated`,
+  );
+  await using cluster = obstacle === undefined ? await startRealCluster() : await startCluster(everything);
   if (signal.aborted) return;
   await using stack = new AsyncDisposableStack();
   const begun = await Promise.all(stories.map((begin) => begin(cluster, stack)));
   const settings: typeof given = { ...Object.assign({}, ...begun.map(({ flags = {} }) => flags)), ...given };
   const { secret, access } = secretAccess();
   const page = Promise.withResolvers<Dashboard>();
-  const { controllers, runnable } = operatorDashboard(controllersOf(features, settings, console.environment), {
+  const controllers = controllersOf(features, settings, console.environment);
+  const runnable = operatorDashboard(controllers, {
     bindAddress: `127.0.0.1:${port}`,
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
@@ -124,6 +136,8 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const operating = operate(cluster, { log, controllers, runnable, signal });
   const { url } = await Promise.race([page.promise, operating.then(() => ({ url: "" }))]);
   say(files.size === 0 ? unbuiltText : `the dashboard: ${url}#secret=${secret}`);
+  // Other examples may have no such Service.
+  if (obstacle === undefined && examples === examplesFolder) await Promise.race([showServedKeys(cluster, stack, { say, signal }), operating]);
   say("Ctrl-C stops everything and leaves nothing behind\n");
 
   const happenings = begun.flatMap(({ happen }) => (happen ? [happen(signal)] : []));
@@ -131,6 +145,37 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
     if (!console.signal.aborted) throw error;
   });
   say("\nstopping");
+}
+
+/** A cluster whose pods run, with the images of the examples. */
+async function startRealCluster(): Promise<Cluster> {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-dev-"));
+  try {
+    return await startCluster({ ...realPods, images: await writeExampleImages(folder, proxyImages) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The Service of examples/publish, which nginx serves the public keys through. */
+const servedKeys = { namespace: "keyturn-examples", name: "tokens" };
+const serviceSchema = z.object({ spec: z.object({ clusterIP: z.string() }) });
+
+/** Says where the published keys can be fetched on this machine, as soon as they have a Service. */
+async function showServedKeys(
+  cluster: Cluster,
+  stack: AsyncDisposableStack,
+  { say, signal }: { readonly say: (line: string) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    const service = serviceSchema.safeParse(await cluster.client.get(Service, servedKeys));
+    if (service.success) {
+      const forward = stack.use(await forwardTo(clusterFilesIn(cluster.folder), `${service.data.spec.clusterIP}:80`));
+      return say(`the public keys of the example, through their Service: http://127.0.0.1:${forward.port}/jwks.json`);
+    }
+    // Rejects only when the signal aborts.
+    await sleep(systemClock, redrawEveryMs, signal).catch(() => {});
+  }
 }
 
 /** Waits for all. The first that fails, as when the API server no longer answers, aborts the others: a process of which half goes on would never end. */

@@ -1,8 +1,7 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
 import { managerAccess, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
-import { examine } from "../doctor/doctor.ts";
-import { findingsText } from "../doctor/finding.ts";
+import { examine, findingsText } from "../doctor/doctor.ts";
 import type { Feature } from "../feature/feature.ts";
 import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";

@@ -1,4 +1,5 @@
 // The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
+import { messageOf, safeErrorSummary } from "@keyturn/runtime";
 import { Command, CommanderError } from "commander";
 import type { Feature } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
@@ -12,7 +13,9 @@ import { dashboardCommand, dashboardFlags } from "./dashboard.ts";
 import { devCommand, devFlags } from "./dev.ts";
 import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { crdsCommand, rbacCommand, rbacFlags } from "./manifests.ts";
+import { orphansCommand, orphansFlags } from "./orphans.ts";
 import { queryCommand } from "./queries.ts";
+import { revokeCommand, revokeFlags } from "./revoke.ts";
 import { runCommand, runFlags } from "./run.ts";
 import { statusCommand, statusFlags } from "./status.ts";
 import { versionCommand, versionFlags } from "./versions.ts";
@@ -47,10 +50,17 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
     },
     {
       usage: "checksum <action>",
-      summary: "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once",
+      summary:
+        "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once; allow: say that the certificates as they are are meant, however much has changed",
       flags: checksumCommandFlags,
-      choices: ["announce"],
+      choices: ["announce", "allow"],
       run: checksumCommand,
+    },
+    {
+      usage: "revoke <key>",
+      summary: "withdraw a public key from every JWKS that has it, by its kid, its thumbprint or the fingerprint of its certificate",
+      flags: revokeFlags,
+      run: revokeCommand,
     },
     {
       usage: "status [subject]",
@@ -65,6 +75,12 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
       flags: doctorFlags(registry),
       run: (given, console) => doctorCommand(given, console, registry),
     },
+    {
+      usage: "orphans",
+      summary: "list applications of ours at the identity provider that no EventingAuth claims, and Secrets of runtimes whose application is gone",
+      flags: orphansFlags,
+      run: orphansCommand,
+    },
     { usage: "diff", ...queryCommand("diff", registry) },
     { usage: "history <set>", ...queryCommand("history", registry) },
     { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console, registry) },
@@ -74,7 +90,7 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
       flags: rbacFlags(registry),
       run: (given, console) => rbacCommand(given, console, registry),
     },
-    { usage: "plan <subject>", ...queryCommand("plan", registry) },
+    { usage: "plan [subject]", ...queryCommand("plan", registry) },
     {
       usage: "completion <shell>",
       summary: "print the script that makes a shell (bash, zsh, fish, powershell) complete commands, flags and names",
@@ -113,10 +129,20 @@ export async function runProgram(
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const message = error instanceof Error ? error.message : String(error);
-    console.err(`keyturn: ${message}\n`);
+    console.err(`keyturn: ${messageOf(error)}\n${placeOf(error)}`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Where an error was thrown that nobody foresaw, for whoever reports it: its own words are withheld, because they may quote a secret. */
+function placeOf(error: unknown): string {
+  const { frames } = safeErrorSummary(error);
+  return messageOf(error).startsWith("an unexpected ")
+    ? frames
+        .slice(0, 5)
+        .map((frame) => `  ${frame}\n`)
+        .join("")
+    : "";
 }
 
 /** The whole command line, ready to parse. */

@@ -84,7 +84,19 @@ export function queryCommand(command: QueryCommand, registry: readonly Feature[]
     run(given, console, [subject]) {
       const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
       const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
-      const asked = subject === undefined ? answering.map((each) => ({ ...each, name: "" })) : [askedOf(answering, subject)];
+      if (subject === undefined && answering.some(({ query }) => query.isAsked) && !answering.some(({ query }) => query.isAsked?.(flag))) {
+        throw new UsageError(
+          `say what to ${command}: the name of a set, or ${answering
+            .filter(({ query }) => !query.names)
+            .map(({ feature }) => feature)
+            .join(", ")}; or give manifests with -f`,
+        );
+      }
+      const alone = answering.filter(({ query }) => query.isAsked?.(flag));
+      const asked =
+        subject === undefined
+          ? (alone.length > 0 ? alone : answering).map(({ feature, query }) => ({ feature, query, name: "" }))
+          : [askedOf(answering, subject)];
       const answer = async (query: Query): Promise<Report> => {
         const reports: Report[] = [];
         for (const { query: own, name } of asked) reports.push(await own.answer(query, { name, allNamespaces, flag }));

@@ -1,7 +1,7 @@
 // `keyturn run`: the operator, as it runs in a cluster.
-import { type Runnable, type ControllerDefinition, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
+import { type Runnable, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
-import { operatorDashboard, type OperatorDashboardOptions } from "../dashboard/operator-dashboard.ts";
+import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
 import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
@@ -23,10 +23,10 @@ export async function runCommand(given: Given, console: Console, registry: reado
   const { environment, signal } = console;
   const flags = readFlags(operatorFlags, given, environment);
   const chosen = chooseFeatures(flags.controllers, registry);
-  const plain = controllersOf(chosen, given, environment);
+  const controllers = controllersOf(chosen, given, environment);
   const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
-  const { controllers, runnables } = withDashboard(plain, {
+  const page = operatorDashboard(controllers, {
     bindAddress: flags.dashboardBindAddress,
     features: chosen.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, given, environment).flag,
@@ -34,6 +34,7 @@ export async function runCommand(given: Given, console: Console, registry: reado
     leaseNamespace: flags.leaderElectNamespace ?? connection.namespace ?? "default",
     version,
   });
+  const isServed = parseBindAddress(flags.dashboardBindAddress).type !== "off";
   log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");
   const { leaseDuration } = flags;
   await orUsageError(() =>
@@ -42,12 +43,13 @@ export async function runCommand(given: Given, console: Console, registry: reado
         operator: keyturn,
         connection,
         controllers,
-        runnables: [...runnables, ...operatorRunnables(flags, environment)],
+        runnables: [...(isServed ? [page] : []), ...operatorRunnables(flags, environment)],
         version,
         log,
         env: environment,
         namespaces: flags.namespaces,
         dryRun: flags.dryRun,
+        resyncMs: flags.resyncPeriod,
         metricsBindAddress: flags.metricsBindAddress,
         healthBindAddress: flags.healthProbeBindAddress,
         leaderElection: {
@@ -70,14 +72,4 @@ function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["
     ...notifyRunnables({ urlFile, format, events, cluster, env }),
     diagnosticsRunnable({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
   ];
-}
-
-/** The controllers, and the dashboard beside them if there is to be one. */
-function withDashboard(
-  controllers: readonly ControllerDefinition[],
-  options: OperatorDashboardOptions,
-): { readonly controllers: readonly ControllerDefinition[]; readonly runnables: readonly Runnable[] } {
-  if (parseBindAddress(options.bindAddress).type === "off") return { controllers, runnables: [] };
-  const dashboard = operatorDashboard(controllers, options);
-  return { controllers: dashboard.controllers, runnables: [dashboard.runnable] };
 }

@@ -104,7 +104,9 @@ export async function inSession<T>(
 ): Promise<T> {
   const where = readFlags(flags, given, console.environment);
   const connection = await connect(where, console.environment);
-  const wire = createHttpTransport({ ...connection, env: console.environment, userAgent: "keyturn", clock: systemClock });
+  const wire = await orUsageError(async () =>
+    createHttpTransport({ ...connection, env: console.environment, userAgent: "keyturn", clock: systemClock }),
+  );
   const { transport, serverClock } = observeServerClock(wire, systemClock);
   // Neither a watch that waits for its next attempt nor a clock keeps a process alive, and the work is not done before it is done.
   const awake = setInterval(() => {}, maxTimerMs);

@@ -1,7 +1,7 @@
 // `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
-import { Rollout, servesRollouts } from "../controllers/sidecars/workload.ts";
+import { Rollout, servesRollouts } from "../workloads/workload.ts";
 import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";

@@ -1,6 +1,6 @@
 // The whole dashboard: sources, records, access and server, put together.
 import { randomBytes } from "node:crypto";
-import { type Hello, type StageName, type StageRecord, type WatchTrouble } from "@keyturn/dashboard/contract";
+import type { Hello, StageLayout, StageName, StageRecord, WatchTrouble } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type Client,
@@ -13,7 +13,7 @@ import {
   resourceOf,
   type WatchStatus,
 } from "@keyturn/runtime";
-import type { FeatureName, FlagReader } from "../feature/feature.ts";
+import type { Feature, FeatureName, FlagReader } from "../feature/feature.ts";
 import { type RecordScope, type RecordSource, shownText } from "../feature/record.ts";
 import { features } from "../registry.ts";
 import { ObjectDetails } from "./object-detail.ts";
@@ -94,6 +94,15 @@ function stageRecord(step: StageName, sources: readonly RecordSource[]): Omit<St
     resources: sources.flatMap(({ resources }) => resources),
     hidden: [],
   };
+}
+
+/** How each stage is called and laid out. */
+export const stageLayouts: readonly StageLayout[] = features.map(stageLayout);
+
+export function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
+  const { verb, noun } = stage;
+  const [one, many] = noun;
+  return { step: name, verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`, one, many, ...records.layout };
 }
 
 function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StageRecord["state"] {
@@ -182,6 +191,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),
+    shown: { ...options.shown, stages: stageLayouts },
     store,
     access: options.access(shown),
     detail: (object, asker) => details.of(object, asker),

@@ -1,14 +1,19 @@
 // The commands and the history on the page of an object.
-import type { DashboardRecord, KeySetRecord, ObjectRef, RotationSetRecord } from "@keyturn/dashboard/contract";
+import type { ObjectRef } from "@keyturn/dashboard/contract";
 import { describe, expect, it } from "vitest";
+import { issuedStory } from "../controllers/eventing-auth/records.ts";
+import { type KeySet, keySetStory } from "../controllers/jwks/records.ts";
+import { rotationSetStory } from "../controllers/rotation/records.ts";
+import type { RotationSet } from "../controllers/rotation/rotation-set.ts";
+import { workloadStory } from "../controllers/sidecars/records.ts";
+import type { ObjectStory } from "../feature/record.ts";
 import { objectCommands, objectHistory } from "./object-detail.ts";
 
 const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
 const common = { ref, health: "healthy", reason: "Ready", message: "", detail: "", about: [], conditions: [], createdMs: 1 } as const;
 
-const keySet: KeySetRecord = {
+const keySet: KeySet = {
   ...common,
-  type: "keySet",
   id: "jwks/JWKSConfig/shop/tokens",
   step: "jwks",
   configMap: "tokens-jwks",
@@ -20,14 +25,13 @@ const keySet: KeySetRecord = {
   ],
 };
 
-const rotationSet: RotationSetRecord = {
+const rotationSet: RotationSet = {
   ...common,
-  type: "rotationSet",
   id: "rotation/shop/keys",
   step: "rotation",
   set: "keys",
   policy: "Settled",
-  versions: [{ seq: 1, digest: "0123456789abcdef", seenMs: 2, isSource: true }],
+  versions: [{ seq: 1, digest: "0123456789abcdef", seenMs: 2 }],
   frozen: [{ fromMs: 6, toMs: 7 }, { fromMs: 8 }],
   lanes: ["tokens", "other"].map((name) => ({
     ref: { ...ref, name },
@@ -38,7 +42,6 @@ const rotationSet: RotationSetRecord = {
     about: [],
     conditions: [],
     rank: 1,
-    order: 1,
     delayMs: 0,
     held: [{ seq: 1, digest: "0123456789abcdef", fromMs: 4, backfilled: name === "other" }],
     planned: [],
@@ -56,9 +59,9 @@ describe("commands", () => {
     expect(objectCommands({ ...ref, namespace: "" }, undefined)[0]?.command).toBe("kubectl get jwksconfigs.keyturn.io tokens -o yaml");
   });
 
-  it.each<readonly [DashboardRecord, readonly string[]]>([
+  it.each<readonly [ObjectStory, readonly string[]]>([
     [
-      keySet,
+      keySetStory(ref, keySet),
       [
         "kubectl get configmap tokens-jwks -n shop -o jsonpath='{.data.jwks\\.json}'",
         "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/revoke=new-key-of-this-month",
@@ -66,11 +69,11 @@ describe("commands", () => {
       ],
     ],
     [
-      rotationSet,
+      rotationSetStory(ref, rotationSet),
       ["keyturn plan keys -n shop", "keyturn history keys -n shop", "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true"],
     ],
     [
-      { ...common, type: "workload", id: "", step: "sidecars", phase: "done", why: "", stuck: false },
+      workloadStory(ref, { ...common, id: "", step: "sidecars", phase: "done", why: "", stuck: false }),
       [
         "keyturn plan sidecars -n shop",
         "kubectl rollout status jwksconfigs.keyturn.io/tokens -n shop",
@@ -78,15 +81,15 @@ describe("commands", () => {
       ],
     ],
     [
-      { ...common, type: "issued", id: "", step: "eventing-auth", deletingSinceMs: 3 },
+      issuedStory(ref, { ...common, id: "", step: "eventing-auth", deletingSinceMs: 3 }),
       [
         "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true",
         "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/abandon=target",
       ],
     ],
-  ])("are those of the step", (record, commands) => {
+  ])("are those of the step", (story, commands) => {
     expect(
-      objectCommands(ref, record)
+      objectCommands(ref, story)
         .slice(3)
         .map(({ command }) => command),
     ).toEqual(commands);
@@ -95,9 +98,9 @@ describe("commands", () => {
 
 describe("the history", () => {
   it("of a JWKS is that of its keys, the newest first, and nothing that is still to come", () => {
-    expect(objectHistory(ref, keySet)).toEqual([
+    expect(objectHistory(keySetStory(ref, keySet))).toEqual([
       { atMs: 9, what: "key old went" },
-      { atMs: 5, what: "key new-key-of-t was published" },
+      { atMs: 5, what: "key new-key- was published" },
       { atMs: 5, what: "key old was replaced" },
       { atMs: 5, what: "key retiring was replaced" },
       { atMs: 3, what: "key retiring was published" },
@@ -107,18 +110,18 @@ describe("the history", () => {
   });
 
   it("of a rotation target is that of its set", () => {
-    expect(objectHistory(ref, rotationSet).map(({ what }) => what)).toEqual([
+    expect(objectHistory(rotationSetStory(ref, rotationSet)).map(({ what }) => what)).toEqual([
       "the source was gone or could not be read",
       "the source was back",
       "the source was gone or could not be read",
       "got version 1",
       "other got version 1, filled in for want of an older one",
-      "the source became version 1 (0123456789ab)",
+      "the source became version 1 (01234567)",
       "was created",
     ]);
   });
 
   it("of what has no record is empty", () => {
-    expect(objectHistory(ref, undefined)).toEqual([]);
+    expect(objectHistory(undefined)).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 // What is shown of one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
-import type { CommandView, DashboardRecord, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
+import type { CommandView, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf } from "@keyturn/runtime";
 import type { FlagReader } from "../feature/feature.ts";
-import { inNamespace, noStory, objectRef, type ObjectStory, type RecordSource, shownText, timeMs } from "../feature/record.ts";
+import { inNamespace, objectRef, type ObjectStory, type RecordSource, shownText, timeMs } from "../feature/record.ts";
 import { features } from "../registry.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { AskedObject, Asker } from "./server.ts";
@@ -11,7 +11,7 @@ import { SharedAnswers } from "./viewer-gate.ts";
 // The commands that somebody would type to see, or to change, what the page of an object shows.
 
 /** The commands for an object: those that any object has, and those of its feature. */
-export function objectCommands(ref: ObjectRef, record: DashboardRecord | undefined): readonly CommandView[] {
+export function objectCommands(ref: ObjectRef, story: ObjectStory | undefined): readonly CommandView[] {
   const { resource, name } = ref;
   const where = inNamespace(ref);
   const object = `${resource} ${name}${where}`;
@@ -19,13 +19,8 @@ export function objectCommands(ref: ObjectRef, record: DashboardRecord | undefin
     { what: "see it", command: `kubectl get ${object} -o yaml` },
     { what: "see it in words, with its Events", command: `kubectl describe ${object}` },
     { what: "follow its Events", command: `kubectl events${where} --for ${resource}/${name} --watch` },
-    ...storyOf(ref, record).commands,
+    ...(story?.commands ?? []),
   ];
-}
-
-function storyOf(ref: ObjectRef, record: DashboardRecord | undefined): ObjectStory {
-  const feature = record && features.find(({ name }) => name === record.step);
-  return feature ? feature.records.story(ref, record) : noStory;
 }
 
 // The Events of one object, read when somebody looks.
@@ -68,10 +63,8 @@ function eventView(event: Event & OldEvent): EventView {
 // What has happened to an object, as far as its record remembers.
 
 /** The newest first. */
-export function objectHistory(ref: ObjectRef, record: DashboardRecord | undefined): readonly HistoryEntry[] {
-  return storyOf(ref, record)
-    .history.filter(({ atMs }) => atMs > 0)
-    .toSorted((left, right) => right.atMs - left.atMs);
+export function objectHistory(story: ObjectStory | undefined): readonly HistoryEntry[] {
+  return (story?.history ?? []).filter(({ atMs }) => atMs > 0).toSorted((left, right) => right.atMs - left.atMs);
 }
 
 // Details that a page asks for. Many may ask at a time: the API server is asked once.
@@ -111,12 +104,12 @@ export class ObjectDetails {
   async of({ resource, namespace, name }: AskedObject, asker: Asker): Promise<ObjectDetail | undefined> {
     const found = this.#find(resource, { namespace, name });
     if (!found) return undefined;
-    const { ref, record } = found;
+    const { ref, story } = found;
     return {
       ref,
       ...(await this.#eventsOf(ref, asker)),
-      history: objectHistory(ref, record),
-      commands: objectCommands(ref, record),
+      history: objectHistory(story),
+      commands: objectCommands(ref, story),
       ...(await this.#differencesOf(ref, asker)),
     };
   }
@@ -124,12 +117,13 @@ export class ObjectDetails {
   #find(
     resource: string,
     name: { readonly namespace: string; readonly name: string },
-  ): { readonly ref: ObjectRef; readonly record: DashboardRecord } | undefined {
-    for (const source of this.#options.sources()) {
+  ): { readonly ref: ObjectRef; readonly story: ObjectStory | undefined } | undefined {
+    const { store, clock, sources } = this.#options;
+    for (const source of sources()) {
       const place = source.find?.(resource, name);
-      const json = place && this.#options.store.json(place.id);
-      // Written by the store itself, from a record.
-      if (place && json !== undefined) return { ref: objectRef(place.kind, name), record: JSON.parse(json) as DashboardRecord };
+      if (!place || store.json(place.id) === undefined) continue;
+      const ref = objectRef(place.kind, name);
+      return { ref, story: source.make(place.id, clock.now())?.story?.(ref) };
     }
     return undefined;
   }

@@ -1,12 +1,8 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
 import type { Runnable, ControllerDefinition } from "@keyturn/runtime";
-import type { FlagReader } from "../feature/feature.ts";
 import { controllerNames } from "../registry.ts";
-import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { sidecarsControllerOf } from "../controllers/sidecars/controller.ts";
-import { controllerName as sidecarsControllerName } from "../controllers/sidecars/rollouts.ts";
-import type { SidecarsView } from "../controllers/sidecars/fleet.ts";
 import { fleetRecords } from "../controllers/sidecars/records.ts";
+import { isRollouts } from "../workloads/rollouts.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
@@ -29,65 +25,53 @@ export interface OperatorDashboardOptions extends Pick<
   readonly onStarted?: (dashboard: Dashboard) => void;
 }
 
-/** A dashboard for these controllers: run the ones that are returned, with the runnable. */
-export function operatorDashboard(
-  controllers: readonly ControllerDefinition[],
-  options: OperatorDashboardOptions,
-): { readonly controllers: readonly ControllerDefinition[]; readonly runnable: Runnable } {
-  let sidecars: SidecarsView | undefined;
-  const watched = controllers.map((definition) =>
-    definition.name === sidecarsControllerName ? observed(options.flag, (view) => (sidecars = view)) : definition,
-  );
+/** A dashboard beside these controllers. */
+export function operatorDashboard(controllers: readonly ControllerDefinition[], options: OperatorDashboardOptions): Runnable {
+  const rollouts = controllers.find(isRollouts);
   return {
-    controllers: watched,
-    runnable: {
-      async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
-        const stop = new AbortController();
-        const contact = keepContact({ client, clock }, stop.signal);
-        const renewals = watchRenewals({ client, clock, namespace: options.leaseNamespace, statuses }, stop.signal);
-        const view = sidecars;
-        const starting = startDashboard({
-          ...options,
-          contact,
-          watch: caches.watch.bind(caches),
-          statusOf: (cache) => caches.statusOf(cache),
-          client,
-          clock,
-          log,
-          metrics,
-          leaders: ownLeaders({ statuses, controllers: controllerNames(), contact, renewals }),
-          features: options.features.filter((name) => name !== "sidecars" || view),
-          viewer: "operator",
-          through: view ? { sidecars: (scope) => fleetRecords(scope, view) } : {},
-          shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
-          access: (shown) =>
-            options.access ??
-            new TokenAccess({
-              client,
-              clock,
-              log,
-              shown,
-              namespaces: viewerNamespaces({ client, clock, log, limitedTo: namespaces }),
-              ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }),
-            }),
-        });
-        const dashboard = await starting.catch((error: unknown) => {
+    async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
+      const stop = new AbortController();
+      const contact = keepContact({ client, clock }, stop.signal);
+      const renewals = watchRenewals({ client, clock, namespace: options.leaseNamespace, statuses }, stop.signal);
+      const fleet = rollouts?.fleet();
+      const view = rollouts && fleet && { fleet, limits: rollouts.limits };
+      const starting = startDashboard({
+        ...options,
+        contact,
+        watch: caches.watch.bind(caches),
+        statusOf: (cache) => caches.statusOf(cache),
+        client,
+        clock,
+        log,
+        metrics,
+        leaders: ownLeaders({ statuses, controllers: controllerNames(), contact, renewals }),
+        features: options.features.filter((name) => name !== "sidecars" || view),
+        viewer: "operator",
+        through: view ? { sidecars: (scope) => fleetRecords(scope, view) } : {},
+        shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
+        access: (shown) =>
+          options.access ??
+          new TokenAccess({
+            client,
+            clock,
+            log,
+            shown,
+            namespaces: viewerNamespaces({ client, clock, log, limitedTo: namespaces }),
+            ...(options.tokenFreshMs !== undefined && { freshMs: options.tokenFreshMs }),
+          }),
+      });
+      const dashboard = await starting.catch((error: unknown) => {
+        stop.abort();
+        throw error;
+      });
+      log.info({ bindAddress: options.bindAddress }, "the dashboard is served");
+      options.onStarted?.(dashboard);
+      return {
+        async [Symbol.asyncDispose]() {
           stop.abort();
-          throw error;
-        });
-        log.info({ url: dashboard.url }, "the dashboard is served");
-        options.onStarted?.(dashboard);
-        return {
-          async [Symbol.asyncDispose]() {
-            stop.abort();
-            await dashboard[Symbol.asyncDispose]();
-          },
-        };
-      },
+          await dashboard[Symbol.asyncDispose]();
+        },
+      };
     },
   };
-}
-
-function observed(flag: FlagReader, onSetUp: (view: SidecarsView) => void): ControllerDefinition {
-  return sidecarsControllerOf({ ...sidecarsOptions(flag), onSetUp });
 }

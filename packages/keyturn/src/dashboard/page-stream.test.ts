@@ -50,7 +50,16 @@ function open(options: Partial<PageStreamOptions> & { readonly reader?: Reader }
   const stop = new AbortController();
   const onResync = vi.fn<() => void>();
   const ended = streamPage(
-    { store, out: reader, clock, hello: { cluster: "c" }, lastEventId: undefined, rights: async () => unlimitedRights, onResync, ...rest },
+    {
+      store,
+      out: reader,
+      clock,
+      hello: { cluster: "c", stages: [] },
+      lastEventId: undefined,
+      rights: async () => unlimitedRights,
+      onResync,
+      ...rest,
+    },
     stop.signal,
   );
   return { reader, clock, store, stop, onResync, ended };

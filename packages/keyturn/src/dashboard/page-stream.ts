@@ -12,7 +12,7 @@ export interface PageStreamOptions {
   readonly store: RecordStore;
   readonly out: Writable;
   readonly clock: Clock;
-  readonly hello: Pick<Hello, "cluster" | "user" | "namespaces">;
+  readonly hello: Pick<Hello, "cluster" | "user" | "namespaces" | "stages">;
   /** Where the page was cut off, as it says. */
   readonly lastEventId: string | undefined;
   /** What the viewer may see now; undefined if nothing any more. Asked at the start and with every tick. */

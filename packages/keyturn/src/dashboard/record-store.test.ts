@@ -51,7 +51,7 @@ describe("a change", () => {
 
 describe("a snapshot", () => {
   it("has the steps first, parts of about the wanted size, and an id at its end", () => {
-    const store = new RecordStore("boot", { partBytes: 450 });
+    const store = new RecordStore("boot", { partBytes: 550 });
     store.commit([issued("a", "x"), issued("b", "y"), issued("c", "z")], []);
     store.commit([step("eventingauths.a")], []);
     const { seq, frames } = store.snapshot(everything);

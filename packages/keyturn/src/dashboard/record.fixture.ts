@@ -4,7 +4,8 @@ import type { DashboardRecord, StageRecord } from "@keyturn/dashboard/contract";
 /** A record of an EventingAuth, which is the plainest there is. */
 export function issuedFixture(namespace: string, name: string, message = ""): DashboardRecord {
   return {
-    type: "issued",
+    type: "object",
+    table: "issued",
     id: `issued/${namespace}/${name}`,
     step: "eventing-auth",
     ref: { apiVersion: "a/v1", kind: "EventingAuth", resource: "eventingauths.a", namespace, name },
@@ -14,6 +15,9 @@ export function issuedFixture(namespace: string, name: string, message = ""): Da
     detail: "",
     about: [name],
     conditions: [],
+    facts: [],
+    cells: {},
+    texts: [],
   };
 }
 

@@ -38,7 +38,7 @@ function optionsWith(options: Partial<DashboardServerOptions>): DashboardServerO
     access,
     detail: async () => undefined,
     version: "1.2.3",
-    shown: { cluster: "c" },
+    shown: { cluster: "c", stages: [] },
     metrics: metricsOf(createMetrics(), dashboardMetrics),
     clock: systemClock,
     log: createLogger({ level: "silent" }),

@@ -94,7 +94,7 @@ interface RequestHandlerOptions {
   readonly detail: (object: AskedObject, asker: Asker) => Promise<ObjectDetail | undefined>;
   readonly version: string;
   /** What is looked at, and where. */
-  readonly shown: Pick<Hello, "cluster" | "namespaces">;
+  readonly shown: Pick<Hello, "cluster" | "namespaces" | "stages">;
   readonly metrics: MetricsOf<typeof dashboardMetrics>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,7 +1,7 @@
 import type { WatchStatus } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
-import type { LeaseSummary } from "../feature/lease-summary.ts";
+import type { LeaseSummary } from "../feature/record.ts";
 import { controllerNames } from "../registry.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
 import { leaseLeaders, ownLeaders, watchRenewals } from "./stage-leaders.ts";

@@ -4,6 +4,7 @@ import { Secret, sleep, systemClock } from "@keyturn/runtime";
 import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
 import { startIasStandIn } from "./stand-ins/ias.ts";
 import { startIstiod } from "./stand-ins/istiod.ts";
+import { defaultProxySettings } from "./stand-ins/istiod-injection.ts";
 
 /** What a story consists of. */
 interface Story {
@@ -65,18 +66,32 @@ export const issueStory: BeginStory = async (cluster, stack) => {
 
 // Roll out: a service mesh whose injector is upgraded now and then, so that running pods fall behind.
 
+const mesh = "keyturn-examples-mesh";
 const upgradeEveryMs = 60_000;
+
+/** As many as a real node has images of; after the last comes the first again. */
+const proxyTags = 60;
+const proxyTag = (release: number): string => `1.27.${release}`;
+
+/** The images of all releases of the sidecar, as the mesh names them. */
+export const proxyImages = Array.from({ length: proxyTags }, (_, release) => `${defaultProxySettings.hub}/proxyv2:${proxyTag(release)}`);
 
 const rollOutStory: BeginStory = async (cluster, stack) => {
   const istiod = stack.use(await startIstiod());
   await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: istiod.settings.namespace } });
   await cluster.apply([istiod.configMap(), istiod.revisionConfiguration()]);
+  // istiod puts its certificate into every namespace, and sidecars mount it.
+  const certificate = { "root-cert.pem": istiod.authority };
+  await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: mesh } });
+  const rootCertificate = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: mesh, name: "istio-ca-root-cert" }, data: certificate };
+  await cluster.apply(rootCertificate);
   let release = 1;
   return {
     flags: { "sidecars.istiod-config-read-delay": "2s", "sidecars.annotation-cooldown": "20s" },
     happen: (signal) =>
       again(upgradeEveryMs, signal, async () => {
-        istiod.configure({ tag: `1.27.${release++}` });
+        istiod.configure({ tag: proxyTag(release) });
+        release = (release + 1) % proxyTags;
         await cluster.apply(istiod.configMap());
       }),
   };

@@ -2,7 +2,7 @@
 import { apiVersionOf, covers, crdOf, type CustomKind, CustomResourceDefinition, isApiError, resourceOf, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "../feature/finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/feature.ts";
 
 const check = "kinds";
 const apply = "apply what `keyturn crds` prints: keyturn crds | kubectl apply --server-side -f -";

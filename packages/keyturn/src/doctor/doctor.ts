@@ -1,12 +1,12 @@
 // All checks of `keyturn doctor`, one after the other, and what they work with. A check that fails itself is a finding, not the end.
 import type { AccessRule, Client, Clock, Transport } from "@keyturn/runtime";
-import type { Feature } from "../feature/feature.ts";
+import { type Feature, type Finding, warn } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
-import { type Finding, warn } from "../feature/finding.ts";
 import { checkLeases } from "./lease-check.ts";
 import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
 import { checkServer } from "./server-check.ts";
+import type { Paint, Tone } from "../text.ts";
 
 /** The cluster, and the operator as its flags describe it. */
 export interface CheckContext {
@@ -73,4 +73,22 @@ function unchecked(check: string, error: unknown, signal: AbortSignal): Finding 
     `could not be checked: ${error instanceof Error ? error.message : String(error)}`,
     "try again; if it stays so, see the log of kube-apiserver",
   );
+}
+
+// What was found, as a text for people.
+
+const tones: Readonly<Record<Finding["level"], Tone>> = { ok: "good", warn: "doubtful", fail: "bad" };
+
+/** One line for each finding, with what to do below it, and the count at the end. What is to be done about several is said once. */
+export function findingsText(findings: readonly Finding[], paint: Paint): string {
+  const widest = Math.max(0, ...findings.map(({ check }) => check.length));
+  const lines = findings.flatMap(({ check, level, message, todo }, index) => [
+    `${paint(tones[level], level.padEnd(4))}  ${check.padEnd(widest)}  ${message}`,
+    ...(todo === undefined || findings[index + 1]?.todo === todo ? [] : [`${" ".repeat(widest + 8)}${paint("faint", `→ ${todo}`)}`]),
+  ]);
+  const count = (level: Finding["level"], word: string): string => {
+    const { length } = findings.filter((finding) => finding.level === level);
+    return `${length} ${word}${length === 1 || level === "ok" ? "" : "s"}`;
+  };
+  return [...lines, "", `${count("ok", "ok")}, ${count("warn", "warning")}, ${count("fail", "failure")}`].join("\n");
 }

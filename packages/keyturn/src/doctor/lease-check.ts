@@ -1,9 +1,9 @@
 // Does one operator, and only one, lead each controller?
 import { isApiError, Lease, type Stored } from "@keyturn/runtime";
-import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
+import { type LeaseSummary, leaseSummary } from "../feature/record.ts";
 import { renderAge } from "../text.ts";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "../feature/finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/feature.ts";
 
 const check = "leaders";
 

@@ -1,8 +1,7 @@
 // Does one of the operators that Keyturn takes the place of still run, over the same objects?
 import { Deployment, isApiError, type Stored } from "@keyturn/runtime";
-import type { Feature } from "../feature/feature.ts";
+import { fail, type Feature, type Finding, ok, warn } from "../feature/feature.ts";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "../feature/finding.ts";
 
 /** Looks through the Deployments. */
 export async function checkPredecessors({ client, features, signal }: CheckContext): Promise<readonly Finding[]> {

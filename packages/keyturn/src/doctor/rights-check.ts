@@ -10,7 +10,7 @@ import {
   type TransportResponse,
 } from "@keyturn/runtime";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "../feature/finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/feature.ts";
 
 // Are all declared rights granted: one's own, or those of the operator's ServiceAccount?
 

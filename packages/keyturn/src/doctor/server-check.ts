@@ -3,7 +3,7 @@ import { type Client, ConnectionError, isApiError, readText } from "@keyturn/run
 import * as z from "zod";
 import { maxSkewMs } from "../controllers/rotation/blockers.ts";
 import type { CheckContext } from "./doctor.ts";
-import { fail, type Finding, ok, warn } from "../feature/finding.ts";
+import { fail, type Finding, ok, warn } from "../feature/feature.ts";
 
 // The versions of Kubernetes that the tests run on. A test holds them against the modules that the local control planes are built from.
 

@@ -1,6 +1,5 @@
 // A feature: one of the five stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
-import type { Finding } from "./finding.ts";
 import type { Flag } from "./flag.ts";
 import type { Records } from "./record.ts";
 
@@ -129,6 +128,8 @@ export interface FeatureQuery {
   readonly follows: readonly Kind[];
   /** What it can be asked about, for completion; without a namespace, anywhere. Absent: it takes no name, and is asked for by the feature's. */
   readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
+  /** True if flags ask this feature alone, without a name. Default never. */
+  readonly isAsked?: (flag: FlagReader) => boolean;
   /** `name` is empty if it takes none. */
   readonly answer: (query: Query, asked: { readonly name: string; readonly allNamespaces: boolean; readonly flag: FlagReader }) => Promise<Report>;
 }
@@ -152,3 +153,34 @@ export interface Report {
 
 /** Labels everything that Keyturn leaves in a cluster. Never changes: objects in running clusters carry it. */
 export const keyturn: Operator = { name: "keyturn", domain: "keyturn.io" };
+
+// What `keyturn doctor` finds: one sentence each, and what to do about it.
+
+/** How bad it is. `fail` keeps something from working; `warn` may, or could not be checked. */
+type Level = "ok" | "warn" | "fail";
+
+/** One thing that was checked. */
+export interface Finding {
+  /** What was checked, such as `rights`. */
+  readonly check: string;
+  readonly level: Level;
+  /** One sentence. Never secret. */
+  readonly message: string;
+  /** What to do about it; absent if nothing needs to be done. */
+  readonly todo?: string;
+}
+
+/** As it should be. */
+export function ok(check: string, message: string): Finding {
+  return { check, level: "ok", message };
+}
+
+/** May be wrong, or could not be checked. */
+export function warn(check: string, message: string, todo: string): Finding {
+  return { check, level: "warn", message, todo };
+}
+
+/** Is wrong. */
+export function fail(check: string, message: string, todo: string): Finding {
+  return { check, level: "fail", message, todo };
+}

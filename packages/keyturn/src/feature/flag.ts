@@ -1,5 +1,5 @@
 // Flags as data: one table gives the parser, the `--help` text, the environment variables, the chart's values and the reference page.
-import { parseBindAddress, parseDuration } from "@keyturn/runtime";
+import { messageOf, parseBindAddress, parseDuration } from "@keyturn/runtime";
 
 /** What the text of a flag can be: `list` is separated by commas; `choice` and `number` say which words and which numbers. */
 type FlagType =
@@ -183,7 +183,7 @@ export function readFlags<Flags extends Readonly<Record<string, Flag>>>(
       return [key, flag.parse(fromLine ?? environment[variable])];
     } catch (error) {
       const place = fromLine === undefined ? variable : `--${flag.name}`;
-      throw new UsageError(`${place}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new UsageError(`${place}: ${messageOf(error)}`, { cause: error });
     }
   });
   return Object.fromEntries(values) as ValuesOf<Flags>;

@@ -1,16 +1,20 @@
 // One record for each object that people look at, for `keyturn status` and the page alike: where records come from, and how they are made.
 // Made from what anybody may read: specs, statuses, marks; never from Secrets.
 import {
+  type Cell,
   type CommandView,
   type ConditionView,
   type DashboardRecord,
   type DifferenceView,
+  type Fact,
   type Health,
   healthOrder,
   type HistoryEntry,
   type NextStep,
+  type ObjectRecord,
   type ObjectRef,
   type ObjectReport,
+  type StageLayout,
 } from "@keyturn/dashboard/contract";
 import {
   apiVersionOf,
@@ -22,11 +26,12 @@ import {
   findCondition,
   type Kind,
   type KubeObject,
+  type Lease,
   redactAndCut,
   resourceOf,
   type Stored,
 } from "@keyturn/runtime";
-import type { FlagReader } from "./feature.ts";
+import { type FlagReader, keyturn } from "./feature.ts";
 import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 
 // Where records come from: a source watches something and makes records of it, one for each id.
@@ -35,10 +40,10 @@ import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 export interface Records {
   /** Its records are about all of a namespace, and so about every credential there. Default: about those that they name. */
   readonly perNamespace?: true;
+  /** How the page shows them. */
+  readonly layout: Pick<StageLayout, "title" | "about" | "tables">;
   /** Declares watches. Nothing is requested before the caches are started. */
   watch(this: void, scope: RecordScope): RecordSource;
-  /** What the page of an object tells beyond its record. `ref` is the object, which is one of those that the record is about. */
-  story(this: void, ref: ObjectRef, record: DashboardRecord): ObjectStory;
   /** How what is live differs from what one of its objects says; asked for when somebody looks. */
   readonly differences?: Differences;
 }
@@ -79,6 +84,8 @@ export interface RecordScope extends Pick<ControllerScope, "watch" | "clock" | "
 export interface Made {
   readonly record: DashboardRecord;
   readonly againAtMs: number | undefined;
+  /** What the page of an object tells beyond its record. `ref` is one of those that the record is about. */
+  story?(this: void, ref: ObjectRef): ObjectStory;
 }
 
 /** A source of records. */
@@ -268,10 +275,37 @@ export function valuesOf<V>(cache: Cache<V>, namespace?: string): readonly DeepR
   return Array.from(cache.entries(namespace), ([, value]) => value);
 }
 
-// For stories.
+// How a record is laid out.
 
-/** Nothing to tell. */
-export const noStory: ObjectStory = { history: [], commands: [] };
+/** What is known of an object, or of several that belong together, before it is laid out for the page. */
+export type RecordBase = ObjectReport & Pick<ObjectRecord, "id" | "step" | "createdMs">;
+
+/** The record of the page: what it is made from, and its layout. Nothing else of `base` is in it. */
+export function laidOut(base: RecordBase, layout: Omit<ObjectRecord, "type" | keyof RecordBase>): ObjectRecord {
+  const { id, step, ref, called, health, reason, message, sinceMs, createdMs, detail, next, about, conditions } = base;
+  const times = { ...defined("sinceMs", sinceMs), ...defined("createdMs", createdMs) };
+  const report = { ref, ...defined("called", called), health, reason, message, ...times, detail, ...defined("next", next), about, conditions };
+  return { type: "object", id, step, ...report, ...layout };
+}
+
+export function factAt(name: string, atMs: number | undefined): readonly Fact[] {
+  return atMs === undefined ? [] : [{ name, atMs }];
+}
+
+export function factText(name: string, text: string | undefined): readonly Fact[] {
+  return text === undefined || text === "" ? [] : [{ name, text }];
+}
+
+export function factDigest(name: string, text: string | undefined): readonly Fact[] {
+  return text === undefined || text === "" ? [] : [{ name, text, mono: true }];
+}
+
+/** A point in time, or what is said if it is not known. */
+export function cellAt(atMs: number | undefined, otherwise: string): Cell {
+  return atMs === undefined ? { main: otherwise, look: "faint" } : { main: { atMs } };
+}
+
+// For stories.
 
 /** ` -n shop`; empty for kinds that are in no namespace. */
 export function inNamespace({ namespace }: Pick<ObjectRef, "namespace">): string {
@@ -287,7 +321,42 @@ export function happened(atMs: number | undefined, what: string): readonly Histo
   return atMs === undefined ? [] : [{ atMs, what }];
 }
 
-/** As much of a digest as people tell others apart by. */
+/** As much of a digest or key id as people tell others apart by. */
 export function shortDigest(digest: string): string {
-  return digest.slice(0, 12);
+  return digest.slice(0, 8);
+}
+
+// Which replica of the operator leads which controller, from the Leases that they hold.
+
+/** One controller's Lease. */
+export interface LeaseSummary {
+  readonly controller: string;
+  readonly namespace: string;
+  /** Who holds it: the host or pod of the process; undefined if nobody does. */
+  readonly holder: string | undefined;
+  /** `held`: renewed in time. `expired`: its holder is silent for longer than it may. `free`: given back. */
+  readonly state: "held" | "expired" | "free";
+  readonly renewedMs: number | undefined;
+  readonly acquiredMs: number | undefined;
+}
+
+/** What a Lease of the operator's says; undefined if it is none of these controllers'. `nowMs` is the API server's time. */
+export function leaseSummary(
+  { metadata, spec = {} }: DeepReadonly<Stored<Lease>>,
+  controllers: readonly string[],
+  nowMs: number,
+): LeaseSummary | undefined {
+  const controller = controllers.find((name) => metadata.name === `${keyturn.name}-${name}`);
+  if (controller === undefined) return undefined;
+  const renewedMs = timeMs(spec.renewTime);
+  const isInTime = renewedMs !== undefined && renewedMs + (spec.leaseDurationSeconds ?? 0) * 1000 > nowMs;
+  return {
+    controller,
+    namespace: metadata.namespace ?? "",
+    // What follows the host is only there to tell two processes of one host apart.
+    holder: spec.holderIdentity?.replace(/_[0-9a-f-]{36}$/, ""),
+    state: spec.holderIdentity ? (isInTime ? "held" : "expired") : "free",
+    renewedMs,
+    acquiredMs: timeMs(spec.acquireTime),
+  };
 }

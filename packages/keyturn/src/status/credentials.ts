@@ -14,8 +14,7 @@ import {
   type StageLeader,
 } from "@keyturn/dashboard/contract";
 import type { FeatureName } from "../feature/feature.ts";
-import type { LeaseSummary } from "../feature/lease-summary.ts";
-import { calledBy, compareReports } from "../feature/record.ts";
+import { calledBy, compareReports, type LeaseSummary } from "../feature/record.ts";
 
 /** A kind of objects that could not be read, and why. */
 export interface Unread {

@@ -1,5 +1,5 @@
 // Whoever looks is told the same in the same words: by `keyturn status`, by a page on their machine, and by the operator's own page.
-import { createLogger, Deployment, type Kind, type KubeObject, keyOf, Lease, type ObjectKey, type Stored } from "@keyturn/runtime";
+import { createLogger, Deployment, type Kind, type KubeObject, keyOf, Lease, type ObjectKey, type Stored, type Watch } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import { agentAnnotations } from "../controllers/checksum/agent-lease.ts";
@@ -7,8 +7,8 @@ import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { EventingAuth } from "../controllers/eventing-auth/api.ts";
 import { JWKSConfig } from "../controllers/jwks/api.ts";
 import { RotationTarget } from "../controllers/rotation/api.ts";
-import { restartedForAnnotation } from "../controllers/sidecars/annotations.ts";
-import { ManualCache } from "../controllers/sidecars/manual-cache.fixture.ts";
+import { restartedForAnnotation } from "../workloads/annotations.ts";
+import { ManualCache } from "../workloads/manual-cache.fixture.ts";
 import { readFlags } from "../feature/flag.ts";
 import { placeOf, type RecordScope } from "../feature/record.ts";
 import { features } from "../registry.ts";
@@ -75,7 +75,7 @@ function seenBy(viewer: RecordScope["viewer"]): Readonly<Record<string, unknown>
     return cache;
   };
   const scope: RecordScope = {
-    watch,
+    watch: watch as unknown as Watch,
     touch: () => {},
     clock: new VirtualClock(),
     log: createLogger({ level: "silent", destination: { write: () => {} } }),

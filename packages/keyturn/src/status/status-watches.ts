@@ -2,8 +2,7 @@
 import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, type WatchStatus } from "@keyturn/runtime";
 import type { ObjectReport } from "@keyturn/dashboard/contract";
 import { type Feature, type FeatureName, type FlagReader, keyturn } from "../feature/feature.ts";
-import { type LeaseSummary, leaseSummary } from "../feature/lease-summary.ts";
-import { placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
+import { leaseSummary, type LeaseSummary, placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
 import { features } from "../registry.ts";
 import { type CredentialStatus, leadershipOf, placed, type StageStatus, stageStatus, type Unread } from "./credentials.ts";
 import { believedStatus, type ServerContact } from "./server-contact.ts";

@@ -200,7 +200,8 @@ function liveOf(log: Log, { delayMs, now, sight }: Pick<Step, "delayMs" | "now" 
   const last = commitList(log).at(-1);
   if (last === undefined) return source.seq;
   if (sight.changePolicy === "Queue") {
-    const next = retainedVersions(log).find(({ seq }) => seq > last);
+    // A version of the same content brings nothing.
+    const next = retainedVersions(log).find(({ seq, content }) => seq > last && content !== versionOf(log, last).content);
     return next && countedTime(log, next.t, now) >= delayMs ? next.seq : last;
   }
   const isOther = versionOf(log, source.seq).content !== versionOf(log, last).content;
@@ -221,7 +222,9 @@ function isDue(log: Log, index: number, { rank, delayMs, now, sight }: Step): bo
 
 /** R2: since when the source has been there and something else than this commit; up to the next commit, which makes it final. */
 function departureOf(log: Log, seq: number, policy: Sight["changePolicy"]): number | undefined {
-  if (policy === "Queue") return log.filter((entry) => entry.type === "Observed").find((entry) => entry.seq > seq)?.t;
+  if (policy === "Queue") {
+    return log.filter((entry) => entry.type === "Observed").find((entry) => entry.seq > seq && entry.content !== versionOf(log, seq).content)?.t;
+  }
   const finalAt = log.findIndex((entry) => entry.type === "Committed" && entry.rank === 1 && entry.seq > seq);
   const { content } = versionOf(log, seq);
   let start: number | undefined;

@@ -1,4 +1,5 @@
 // A namespace in memory with one rotation set in it: carries the writes of plans out one at a time, as the API server would, and may stop between any two.
+import { withBelievedAnnotations } from "../../src/controllers/rotation/annotations.ts";
 import type {
   ObjectObservation,
   RecordObservation,
@@ -7,6 +8,7 @@ import type {
   TargetObservation,
 } from "../../src/controllers/rotation/observe.ts";
 import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
+import type { MaintenanceWindows } from "../../src/feature/maintenance-window.ts";
 import { type ModelSource, type ModelTarget, ranksOf } from "./naive-rules.ts";
 import type { ScriptedTarget } from "./script.ts";
 
@@ -32,6 +34,16 @@ export class RotationWorld {
   readonly objects = new Map<string, ObjectObservation>();
   readonly records = new Map<number, RecordObservation>();
   changePolicy: "Settled" | "Queue" = "Settled";
+  /** False: the operator was started without the flag for the kind of source and targets, and sees none of them. */
+  isKindWatched = true;
+  /** When contents may move. */
+  maintenance: MaintenanceWindows | undefined;
+  /** Targets whose objects the API server does not take. */
+  readonly refused = new Set<string>();
+  /** The versions that targets' statuses say they hold. */
+  readonly reported = new Map<string, number>();
+  /** Versions that a person has given up. */
+  readonly givenUp = new Set<number>();
   #lastId = 0;
 
   /** A copy that goes its own way. */
@@ -41,7 +53,12 @@ export class RotationWorld {
     for (const [key, value] of this.targets) other.targets.set(key, value);
     for (const [key, value] of this.objects) other.objects.set(key, value);
     for (const [key, value] of this.records) other.records.set(key, value);
+    for (const name of this.refused) other.refused.add(name);
+    for (const seq of this.givenUp) other.givenUp.add(seq);
+    for (const [key, value] of this.reported) other.reported.set(key, value);
     other.changePolicy = this.changePolicy;
+    other.isKindWatched = this.isKindWatched;
+    other.maintenance = this.maintenance;
     other.#lastId = this.#lastId;
     return other;
   }
@@ -89,14 +106,21 @@ export class RotationWorld {
   }
 
   /** What the controller would see. */
-  observe(): SetObservation {
+  observe(believed: typeof withBelievedAnnotations = withBelievedAnnotations): SetObservation {
+    const sources = this.isKindWatched ? [...this.sources.values()].map(observedSource) : [];
+    const records = [...this.records.values()];
+    const targets = [...this.targets.values()].map((target) => this.#observedTarget(target));
     return {
       namespace: "shop",
       set: "keys",
-      sources: [...this.sources.values()].map(observedSource),
-      targets: [...this.targets.values()].map((target) => this.#observedTarget(target)),
-      records: [...this.records.values()],
+      sources,
+      targets: believed(targets, { sources, records }),
+      records,
       takenSeqs: [],
+      formerSeq: records.length > 0 ? 0 : Math.max(0, ...Array.from(this.objects.values(), ({ applied }) => applied?.seq ?? 0)),
+      unwatched: this.isKindWatched || records.length === 0 ? [] : [resource],
+      givenUp: [...this.givenUp],
+      ...(this.maintenance && { maintenance: this.maintenance }),
     };
   }
 
@@ -149,6 +173,7 @@ export class RotationWorld {
     const target = this.targets.get(name);
     const object = this.objects.get(name);
     this.targets.delete(name);
+    this.reported.delete(name);
     // What the garbage collector does: an object goes with its owner, a record with the last of its owners.
     if (object?.ours && object.ownedByTarget) this.objects.delete(name);
     for (const [seq, record] of this.records) {
@@ -163,23 +188,57 @@ export class RotationWorld {
     const { name, uid, order, delayMs, deletionMode, whenUnfilled } = target;
     const object = this.objects.get(name);
     const { changePolicy } = this;
-    const objects = object ? [object] : [];
-    return { name, uid, generation: 1, order, delayMs, deletionMode, whenUnfilled, changePolicy, objectName: name, statusDigest: undefined, objects };
+    const objects = object && this.isKindWatched ? [object] : [];
+    const blocker = this.refused.has(name) ? { blocker: { reason: "WriteRefused", message: "refused" } as const } : {};
+    return {
+      ...blocker,
+      name,
+      uid,
+      generation: 1,
+      order,
+      delayMs,
+      deletionMode,
+      whenUnfilled,
+      changePolicy,
+      objectName: name,
+      statusDigest: undefined,
+      reportedSeq: this.reported.get(name),
+      objects,
+    };
   }
 
   #accepts(write: RotationWrite): boolean {
     const live = "objectName" in write ? this.objects.get(write.objectName) : this.records.get(write.seq);
-    const isCreation = write.verb === "createRecord" || (write.verb === "writeTarget" && !write.precondition);
+    const isCreation = write.verb === "createRecord" || write.verb === "rebuildRecord" || (write.verb === "writeTarget" && !write.precondition);
     if (isCreation) return live === undefined;
     const { precondition } = write;
     return live !== undefined && (!precondition || (live.uid === precondition.uid && live.resourceVersion === precondition.resourceVersion));
   }
 
+  #has({ from, digest }: RotationWrite & { readonly verb: "rebuildRecord" }): boolean {
+    if (from.type === "object") return this.objects.get(from.name)?.digest === digest;
+    return [...this.sources.values()].some(({ content }) => content === digest);
+  }
+
   #make(write: RotationWrite): void {
     switch (write.verb) {
-      case "createRecord": {
+      case "createRecord":
+      case "rebuildRecord": {
+        if (write.verb === "rebuildRecord" && !this.#has(write))
+          throw new Error(`version ${write.seq} was to be made again from what does not have it`);
         const { seq, watchDigest, digest, seenAtMs, log, owners } = write;
-        this.records.set(seq, { seq, uid: this.nextId(), resourceVersion: this.nextId(), resource, watchDigest, digest, seenAtMs, log, owners });
+        this.records.set(seq, {
+          seq,
+          uid: this.nextId(),
+          resourceVersion: this.nextId(),
+          resource,
+          watchDigest,
+          digest,
+          seenAtMs,
+          log,
+          owners,
+          proof: "valid",
+        });
         return;
       }
       case "noteRecord": {
@@ -201,7 +260,7 @@ export class RotationWorld {
           uid,
           resourceVersion: this.nextId(),
           ours: true,
-          applied: { seq, digest, atMs },
+          applied: { seq, digest, atMs, isProven: true },
           digest,
           ownedByTarget,
         });

@@ -86,7 +86,6 @@ const edits: readonly Weighted[] = [
 /** What happens to targets' objects. */
 const drifts: readonly Weighted[] = [
   { weight: 2, arbitrary: fc.record({ do: fc.constant("drift"), target, how: fc.constantFrom("deleted", "edited", "unlabelled"), seen }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign"), target, seen }) },
 ];
 
 /** Which troubles a story may have besides changes of the source, outages and crashes. */

@@ -8,10 +8,10 @@ import type { Logger } from "../observe/logger.ts";
 import { safeErrorPlace } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
 import { Reflector, watchSource } from "../watch/reflector.ts";
-import type { WatchLimits } from "../watch/step.ts";
-import { type Cache, type MetadataOnly, type MetadataWatchOptions, statusStateOf, type WatchOptions, worstStatus } from "./cache.ts";
+import type { WatchLimits } from "../watch/watch-limits.ts";
+import { type AnyWatchOptions, type Cache, statusStateOf, type Watch, worstStatus } from "./cache.ts";
 import { StoreCache, UnionCache } from "./derived-caches.ts";
-import { Store } from "./store.ts";
+import { Store, UnreadableValue } from "./store.ts";
 import { coverage, WriteTracker } from "./write-tracker.ts";
 
 /** How a watch fares. */
@@ -39,8 +39,7 @@ export interface WatchStatus {
 
 /** The caches of a process. */
 export interface Caches {
-  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
-  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
+  readonly watch: Watch;
   /** Starts every watch declared so far, and later ones at once; all end when the signal aborts. */
   start(signal: AbortSignal): void;
   statuses(): readonly WatchStatus[];
@@ -62,7 +61,7 @@ interface CachesOptions {
   readonly log: Logger;
   /** Limits watches of namespaced kinds that name no namespace to these: one watch each, shown as one cache. Default none: the whole cluster. */
   readonly namespaces?: readonly string[];
-  /** For tests; see `WatchLimits` for the defaults. */
+  /** What servers may send, and for tests the times of watches; see `WatchLimits` for the defaults. */
   readonly limits?: Partial<WatchLimits>;
 }
 
@@ -73,6 +72,8 @@ interface CacheStatus extends WatchStatus {
   readonly keep: string;
   /** From the server since the start. */
   readonly receivedBytes: number;
+  /** Objects that `keep` throws for. */
+  readonly unreadable: number;
 }
 
 type Keep = ((object: Stored<KubeObject>) => unknown) | undefined;
@@ -110,12 +111,15 @@ export class CacheRegistry implements Caches {
     this.#options = options;
   }
 
-  watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
-  watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
-  watch<T extends KubeObject, V>(kind: Kind<T>, options: WatchOptions<T, V> & { readonly only?: "metadata" } = {}): Cache<V> {
-    const { keep, indexes = {}, only: sent = "whole", optional = false, after, ...selection } = options;
+  // What is kept is known to the one who asks, and forgotten in between: see `#share`.
+  readonly watch: Watch = ((kind: Kind, options?: AnyWatchOptions) => this.#watch(kind, options)) as Watch;
+
+  #watch(kind: Kind, options: AnyWatchOptions = {}): Cache<unknown> {
+    if (isSecret(kind) && !options.keep && !options.only && !options.whole)
+      throw new Error("a watch of Secrets needs `keep`, `only` or `whole: true`: nobody should hold whole Secrets by accident");
+    const { keep, indexes = {}, only: sent = "whole", optional = false, after, unreadable = "absent", whole: _whole, ...selection } = options;
     const limits = new Set(kind.namespaced && selection.namespace === undefined ? this.#options.namespaces : []);
-    const [first, ...others] = Array.from(limits, (namespace) => this.watch(kind, { ...options, namespace }));
+    const [first, ...others] = Array.from(limits, (namespace) => this.#watch(kind, { ...options, namespace }));
     if (first && others.length > 0) {
       const parts = [first, ...others];
       const union = new UnionCache(parts, selection);
@@ -126,9 +130,10 @@ export class CacheRegistry implements Caches {
       return union;
     }
     if (first) return first;
-    // The one place where the types of kept values are forgotten: a shared watch is found by the very `keep` that made its values.
-    const shared = this.#share(kind, selection, { keep: keep as Keep, sent, optional, after });
-    const view = new StoreCache<V>({ kind, selection, store: shared.store as Store<V>, indexes });
+    // A shared watch is found by the very `keep` that made its values, so they are of the type that is asked for.
+    const shared = this.#share(kind, selection, { keep, sent, optional, after });
+    const holds = keep ? "kept" : sent;
+    const view = new StoreCache<unknown>({ kind, selection, store: shared.store, indexes, unreadable, holds });
     this.#viewed.set(view, [shared]);
     return view;
   }
@@ -157,6 +162,7 @@ export class CacheRegistry implements Caches {
       state: worst.state,
       synced: statuses.every((status) => status.synced),
       objects: sum((status) => status.objects),
+      unreadable: sum((status) => status.unreadable),
       receivedBytes: sum((status) => status.receivedBytes),
       quietForMs: Math.max(...statuses.map((status) => status.quietForMs)),
     };
@@ -184,11 +190,17 @@ export class CacheRegistry implements Caches {
     const log = this.#options.log.child({ resource: resourceOf(kind), ...selection });
     const store = new Store<unknown>({
       clock,
-      onFault: ({ what, key, error }) => log.error({ key, ...safeErrorPlace(error) }, `a cache ${what} threw; the cache goes on`),
+      onFault: ({ what, key, error }) =>
+        error instanceof UnreadableValue
+          ? log.error(
+              { key, error: error.error, frames: error.frames },
+              "keep threw: the object cannot be read; what was read of it before stays, and its keys fail until it can be",
+            )
+          : log.error({ key, ...safeErrorPlace(error) }, `a cache ${what} threw; the cache goes on`),
     });
     const reflector = new Reflector<unknown>({
       source: watchSource(kind, selection, sent),
-      keep: keep ?? ((object) => object),
+      keep: readable(keep),
       deliver: (event) => store.take(event),
       transport,
       clock,
@@ -230,6 +242,18 @@ export class CacheRegistry implements Caches {
   }
 }
 
+/** `keep` as a function that never throws. */
+function readable(keep: Keep): (object: Stored<KubeObject>) => unknown {
+  if (!keep) return (object) => object;
+  return (object) => {
+    try {
+      return keep(object);
+    } catch (error) {
+      return new UnreadableValue(safeErrorPlace(error));
+    }
+  };
+}
+
 function statusOfShared({ kind, selection, keep, sent, optional, store, reflector }: SharedWatch): CacheStatus {
   return {
     resource: resourceOf(kind),
@@ -240,9 +264,14 @@ function statusOfShared({ kind, selection, keep, sent, optional, store, reflecto
     synced: store.synced,
     optional,
     objects: store.size,
+    unreadable: store.unreadable.size,
     quietForMs: reflector.quietForMs,
     receivedBytes: reflector.receivedBytes,
   };
+}
+
+function isSecret({ group, plural }: Kind): boolean {
+  return group === "" && plural === "secrets";
 }
 
 function sameKind(left: Kind, right: Kind): boolean {

@@ -1,7 +1,8 @@
 // Caches made of others: one `watch` call's view of a store, and several namespaces as one.
 import type { Selection } from "../client/client.ts";
 import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
-import type { Cache, Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
+import { UnreadableError } from "../controller/failure.ts";
+import type { Cache, Change, DeepReadonly, SubscribeOptions, UnreadableObjects } from "./cache.ts";
 import type { IndexFunction, Store } from "./store.ts";
 
 /** What a view is of. */
@@ -10,7 +11,12 @@ interface StoreCacheOptions<V> {
   readonly selection: Selection;
   readonly store: Store<V>;
   readonly indexes: Readonly<Record<string, IndexFunction<V>>>;
+  readonly unreadable: "absent" | "error";
+  readonly holds: Holding;
 }
+
+/** What a cache has of each object. */
+type Holding = "whole" | "metadata" | "kept";
 
 /** A view of a store that others may share; index names are this view's own. */
 export class StoreCache<V> implements Cache<V> {
@@ -18,11 +24,21 @@ export class StoreCache<V> implements Cache<V> {
   readonly selection: Selection;
   readonly #store: Store<V>;
   readonly #indexes: ReadonlyMap<string, IndexFunction<V>>;
+  readonly #throws: boolean;
+  readonly unreadable: UnreadableObjects;
+  readonly holds: Holding;
 
-  constructor({ kind, selection, store, indexes }: StoreCacheOptions<V>) {
+  constructor({ kind, selection, store, indexes, unreadable, holds }: StoreCacheOptions<V>) {
     this.kind = kind;
     this.selection = selection;
     this.#store = store;
+    this.holds = holds;
+    this.#throws = unreadable === "error";
+    this.unreadable = {
+      get: (key) => store.unreadable.get(key),
+      keys: () => store.unreadable.keys(),
+      subscribe: (listener) => store.onUnreadable(listener),
+    };
     this.#indexes = new Map(Object.entries(indexes));
     for (const index of this.#indexes.values()) store.addIndex(index);
   }
@@ -36,7 +52,10 @@ export class StoreCache<V> implements Cache<V> {
   }
 
   get(key: ObjectKey): DeepReadonly<V> | undefined {
-    return this.#store.get(key)?.value;
+    const entry = this.#store.get(key);
+    const unreadable = entry || !this.#throws ? undefined : this.#store.unreadable.get(key);
+    if (unreadable) throw new UnreadableError(this.kind, key, unreadable.error);
+    return entry?.value;
   }
 
   identity(key: ObjectKey): { readonly uid: string; readonly resourceVersion: string } | undefined {
@@ -91,19 +110,26 @@ function byNamespace(_: unknown, key: ObjectKey): readonly string[] {
 
 // Several caches of one kind as one, for an operator that is limited to some namespaces.
 
+/** A cache of one namespace. */
+type Part<V> = Cache<V> & { readonly holds?: Holding };
+
 /** The union of caches that share no object, such as one per namespace. */
 export class UnionCache<V> implements Cache<V> {
   readonly kind: Kind;
   readonly selection: Selection;
-  readonly parts: readonly Cache<V>[];
+  readonly parts: readonly Part<V>[];
 
   /** `selection` is what the parts have in common. At least one part. */
-  constructor(parts: readonly Cache<V>[], selection: Selection) {
+  constructor(parts: readonly Part<V>[], selection: Selection) {
     const [first] = parts;
     if (!first) throw new Error("a union of caches needs at least one cache");
     this.kind = first.kind;
     this.selection = selection;
     this.parts = parts;
+  }
+
+  get holds(): Holding {
+    return this.parts[0]?.holds ?? "kept";
   }
 
   get size(): number {
@@ -141,7 +167,20 @@ export class UnionCache<V> implements Cache<V> {
     };
   }
 
-  #holding(key: ObjectKey): Cache<V> | undefined {
-    return this.parts.find((part) => part.identity(key) !== undefined);
+  get unreadable(): UnreadableObjects {
+    const { parts } = this;
+    return {
+      get: (key) => parts.map((part) => part.unreadable?.get(key)).find((object) => object !== undefined),
+      keys: () => parts.flatMap((part) => [...(part.unreadable?.keys() ?? [])]),
+      subscribe(listener) {
+        const stops = parts.map((part) => part.unreadable?.subscribe(listener));
+        return () => stops.forEach((stop) => stop?.());
+      },
+    };
+  }
+
+  /** What no part can read is for the one that knows of it to say. */
+  #holding(key: ObjectKey): Part<V> | undefined {
+    return this.parts.find((part) => part.identity(key) !== undefined || part.unreadable?.get(key) !== undefined);
   }
 }

@@ -1,18 +1,22 @@
 // What caches keep of the objects that they are sent, and who shares them.
 import { expect, it } from "vitest";
-import { defineKind } from "../client/kind.ts";
+import { Secret } from "../client/builtin-kinds.ts";
+import { defineKind, type Kind } from "../client/kind.ts";
 import { bookmarkLine, objectLine } from "../watch/scripted-server.fixture.ts";
+import type { Cache } from "./cache.ts";
 import { scriptedCaches, type Widget, widgets, written } from "./cache-registry.fixture.ts";
 
-it("keeps what `keep` makes, leaves out and reports what it throws for, and does not log what was thrown", async () => {
+it("keeps what `keep` makes; what it throws for is marked and logged without its words, and what was kept before stays, also over a relist", async () => {
   const { server, log, caches, stop, settle } = scriptedCaches();
-  const sizes = caches.watch(widgets, {
-    keep: (widget) => {
-      if (widget.spec?.size === undefined) throw new Error(`no size in ${JSON.stringify(widget)}`);
-      return widget.spec.size;
-    },
-    indexes: { bySize: (size) => [String(size)] },
-  });
+  const keep = (widget: Widget): number => {
+    if (widget.spec?.size === undefined) throw new TypeError(`no size in ${JSON.stringify(widget)}`);
+    return widget.spec.size;
+  };
+  const sizes = caches.watch(widgets, { keep, indexes: { bySize: (size) => [String(size)] } });
+  const strict = caches.watch(widgets, { keep, unreadable: "error" });
+  const heard: string[] = [];
+  sizes.subscribe(({ type, key }) => heard.push(`${type} ${key}`));
+  sizes.unreadable?.subscribe((key) => heard.push(`unreadable ${key}`));
   caches.start(stop.signal);
   await settle();
   server.last.answer(200);
@@ -22,12 +26,34 @@ it("keeps what `keep` makes, leaves out and reports what it throws for, and does
   await sizes.whenSynced();
   expect([...sizes.entries()]).toEqual([["ns/a", 3]]);
   expect(sizes.byIndex("bySize", "3")).toEqual(["ns/a"]);
+  expect(sizes.get("ns/b")).toBeUndefined();
+  expect(() => strict.get("ns/b")).toThrow(/^Widget ns\/b cannot be read \(TypeError\)/);
   server.last.line(objectLine("MODIFIED", "a", "3", { password: "hunter2" }));
   await settle();
-  expect(sizes.size).toBe(0);
-  expect(log.lines).toHaveLength(2);
+  expect(strict.get("ns/a")).toBe(3);
+  expect(sizes.identity("ns/a")?.resourceVersion).toBe("1");
+  expect(sizes.byIndex("bySize", "3")).toEqual(["ns/a"]);
+  expect(caches.statusOf(sizes)).toMatchObject({ objects: 1, unreadable: 2 });
+
+  server.last.line({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } });
+  await settle();
+  server.last.answer(200);
+  server.last.line(objectLine("ADDED", "a", "3", { password: "hunter2" }));
+  server.last.line(bookmarkLine("9", true));
+  await settle();
+  expect([...sizes.entries()]).toEqual([["ns/a", 3]]);
+  expect(Array.from(sizes.unreadable?.keys() ?? [])).toEqual(["ns/a"]);
+  server.last.line(objectLine("MODIFIED", "a", "10", { spec: { size: 4 } }));
+  await settle();
+  expect(strict.get("ns/a")).toBe(4);
+  expect(Array.from(sizes.unreadable?.keys() ?? [])).toEqual([]);
+  expect(heard).toEqual(["added ns/a", "unreadable ns/b", "unreadable ns/a", "updated ns/a"]);
+  // Each state of an object once, however often it is listed.
+  expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(2);
   expect(JSON.stringify(log.lines)).not.toContain("hunter2");
-  expect(() => sizes.byIndex("byColour", "red")).toThrow(/no index "byColour"/);
+  const untyped: Cache<number> = sizes;
+  expect(() => untyped.byIndex("byColour", "red")).toThrow(/no index "byColour"/);
+  expect(() => caches.watch(Secret as Kind)).toThrow(/needs `keep`, `only` or `whole: true`/);
 });
 
 it("does not log what a listener or an index throws, only where", async () => {
@@ -105,7 +131,7 @@ it("limits to one namespace what names none, and nothing else", async () => {
   const { server, caches, stop, settle } = scriptedCaches(["ns"]);
   expect(caches.watch(widgets).selection).toEqual({ namespace: "ns" });
   caches.watch(widgets, { namespace: "elsewhere" });
-  caches.watch(defineKind({ ...widgets, plural: "nodes", namespaced: false }));
+  caches.watch(defineKind<Widget>({ ...widgets, plural: "nodes", namespaced: false }));
   caches.start(stop.signal);
   await settle();
   expect(server.exchanges.map(({ request }) => request.path.split("?")[0])).toEqual([

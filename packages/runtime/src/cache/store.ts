@@ -15,6 +15,27 @@ export interface Entry<V> {
   readonly value: DeepReadonly<V>;
 }
 
+/**
+ * Stands in an event for a value that `keep` could not make. The object exists all the same: what is held of it stays, and it is marked.
+ */
+export class UnreadableValue {
+  /** What was thrown: its name, and never its words, which may quote the object. */
+  readonly error: string;
+  readonly frames: readonly string[];
+  constructor({ error, frames }: { readonly error: string; readonly frames: readonly string[] }) {
+    this.error = error;
+    this.frames = frames;
+  }
+}
+
+/** An object that exists and that `keep` cannot read. */
+export interface UnreadableObject {
+  /** The state that cannot be read; what the cache shows, if anything, is an older one. */
+  readonly resourceVersion: string;
+  /** The name of the error. */
+  readonly error: string;
+}
+
 /** Gives the values under which an index lists an object. */
 export type IndexFunction<V> = (value: DeepReadonly<V>, key: ObjectKey) => readonly string[];
 
@@ -33,6 +54,7 @@ interface Index {
  */
 export class Table<V> {
   readonly #entries = new Map<ObjectKey, Entry<V>>();
+  readonly #unreadable = new Map<ObjectKey, UnreadableObject>();
   readonly #indexes = new Map<IndexFunction<V>, Index>();
   readonly #onIndexError: (key: ObjectKey, error: unknown) => void;
 
@@ -57,12 +79,24 @@ export class Table<V> {
     return this.#entries.entries();
   }
 
+  /** Objects that cannot be read, whether or not there is an older entry of them. */
+  get unreadable(): ReadonlyMap<ObjectKey, UnreadableObject> {
+    return this.#unreadable;
+  }
+
+  /** What there is of the object stays. */
+  markUnreadable(key: ObjectKey, object: UnreadableObject): void {
+    this.#unreadable.set(key, object);
+  }
+
   set(key: ObjectKey, entry: Entry<V>): void {
+    this.#unreadable.delete(key);
     this.#entries.set(key, entry);
     for (const [of, index] of this.#indexes) this.#index(of, index, { key, entry });
   }
 
   delete(key: ObjectKey): void {
+    this.#unreadable.delete(key);
     this.#entries.delete(key);
     for (const index of this.#indexes.values()) unindex(index, key);
   }
@@ -115,8 +149,8 @@ function unindex(index: Index, key: ObjectKey): void {
 /** What a store needs. */
 export interface StoreOptions {
   readonly clock: Clock;
-  /** Hears of listeners and index functions that throw; they hurt nobody else. */
-  readonly onFault: (fault: { readonly what: "listener" | "index"; readonly key: ObjectKey; readonly error: unknown }) => void;
+  /** Hears of listeners and index functions that throw; they hurt nobody else. And of each state of an object that `keep` threw for: then `error` is the `UnreadableValue`. */
+  readonly onFault: (fault: { readonly what: "listener" | "index" | "keep"; readonly key: ObjectKey; readonly error: unknown }) => void;
 }
 
 /** How far a store has come, for those who wait for a write to be seen. It moves on with the store. */
@@ -134,12 +168,14 @@ type Listener<V> = (change: Change<V>) => void;
 
 /**
  * Guarantees: reads are of one state; a list takes effect whole, at its end; listeners hear of every difference between two states once, in order,
- * and of nothing else. A relisted object whose uid and resourceVersion are the same is no change.
+ * and of nothing else. A relisted object whose uid and resourceVersion are the same is no change. An object that `keep` cannot read is not gone: its
+ * last entry stays, with the identity that it had, also over relists, and `unreadable` names it.
  */
 export class Store<V> {
   readonly #options: StoreOptions;
   readonly #listeners = new Set<{ readonly listener: Listener<V> }>();
   readonly #watchers = new Set<(key: ObjectKey | undefined) => void>();
+  readonly #unreadableListeners = new Set<(key: ObjectKey) => void>();
   #table: Table<V>;
   /** The list that is coming in. */
   #incoming: Table<V> | undefined;
@@ -163,6 +199,16 @@ export class Store<V> {
   /** True once the first list is complete and all listeners have heard of it. */
   get synced(): boolean {
     return this.#synced;
+  }
+
+  get unreadable(): ReadonlyMap<ObjectKey, UnreadableObject> {
+    return this.#table.unreadable;
+  }
+
+  /** Calls `listener` for each object that could not be read, from now on. Returns the way to stop. */
+  onUnreadable(listener: (key: ObjectKey) => void): () => void {
+    this.#unreadableListeners.add(listener);
+    return () => void this.#unreadableListeners.delete(listener);
   }
 
   get position(): StorePosition {
@@ -202,7 +248,7 @@ export class Store<V> {
   }
 
   /** Takes in one event. The promise, when there is one, must be awaited before the next event: notifying of a long list takes several turns of the event loop. */
-  take(event: WatchEvent<V>): void | Promise<void> {
+  take(event: WatchEvent<V | UnreadableValue>): void | Promise<void> {
     switch (event.type) {
       case "init":
         this.#incoming = new Table<V>(this.#table.indexes, this.#onIndexError);
@@ -211,8 +257,13 @@ export class Store<V> {
         return undefined;
       case "initApply": {
         const { key, uid, resourceVersion, value } = event.object;
-        const entry = { uid, resourceVersion, value: value as DeepReadonly<V> };
         const known = this.#table.get(key);
+        if (value instanceof UnreadableValue) {
+          if (known && !this.#incoming?.get(key)) this.#incoming?.set(key, known);
+          this.#mark(this.#incoming, key, { resourceVersion, value });
+          return undefined;
+        }
+        const entry = { uid, resourceVersion, value: value as DeepReadonly<V> };
         this.#incoming?.set(key, known && isSame(known, entry) ? known : entry);
         return undefined;
       }
@@ -220,7 +271,9 @@ export class Store<V> {
         return this.#commit(event.resourceVersion);
       case "apply": {
         const { key, uid, resourceVersion, value } = event.object;
-        this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
+        if (value instanceof UnreadableValue) {
+          if (this.#mark(this.#table, key, { resourceVersion, value })) this.#notifyUnreadable(key);
+        } else this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
         this.#position.resourceVersion = resourceVersion;
         this.#notifyMoved(key);
         return undefined;
@@ -242,9 +295,29 @@ export class Store<V> {
     }
   }
 
+  /** True if this state of the object was not known to be unreadable. */
+  #mark(
+    table: Table<V> | undefined,
+    key: ObjectKey,
+    { resourceVersion, value }: { readonly resourceVersion: string; readonly value: UnreadableValue },
+  ): boolean {
+    const isNew = this.#table.unreadable.get(key)?.resourceVersion !== resourceVersion;
+    table?.markUnreadable(key, { resourceVersion, error: value.error });
+    if (isNew) this.#options.onFault({ what: "keep", key, error: value });
+    return isNew;
+  }
+
+  #notifyUnreadable(key: ObjectKey): void {
+    for (const listener of this.#unreadableListeners) listener(key);
+  }
+
   #apply(key: ObjectKey, entry: Entry<V>): void {
     const previous = this.#table.get(key);
-    if (previous && isSame(previous, entry)) return;
+    if (previous && isSame(previous, entry)) {
+      // A state that can be read again.
+      if (this.#table.unreadable.has(key)) this.#table.set(key, previous);
+      return;
+    }
     this.#table.set(key, entry);
     this.#notify([...this.#listeners], changeOf(key, previous, { entry, initial: false }));
   }
@@ -273,6 +346,10 @@ export class Store<V> {
     for (const [key, entry] of incoming.entries()) {
       const previous = before.get(key);
       if (previous !== entry) this.#notify(listeners, changeOf(key, previous, { entry, initial }));
+      if (slice.used) await slice.pause();
+    }
+    for (const [key, object] of incoming.unreadable) {
+      if (before.unreadable.get(key)?.resourceVersion !== object.resourceVersion) this.#notifyUnreadable(key);
       if (slice.used) await slice.pause();
     }
     this.#synced = true;

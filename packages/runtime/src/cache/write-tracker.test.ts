@@ -1,4 +1,5 @@
 // When a cache counts as having shown what the process itself has written.
+import type { WriteRecord } from "../controller/run.ts";
 import { expect, it } from "vitest";
 import { defineKind } from "../client/kind.ts";
 import { bookmarkLine, objectLine } from "../watch/scripted-server.fixture.ts";
@@ -49,6 +50,28 @@ it("own writes do not wait in caches that do not cover them", async () => {
   await expect(caches.whenObserved(elsewhere, written("x", "900"))).resolves.toBe(true);
   const single = caches.watch(widgets, { namespace: "ns", fields: "spec.size!=3,metadata.name=a" });
   await expect(caches.whenObserved(single, written("x", "900"))).resolves.toBe(true);
+});
+
+it.each([
+  ["is not selected by its field", { object: { type: "Opaque" }, isWhole: true }, true],
+  ["is selected by its field", { object: { type: "kubernetes.io/tls" }, isWhole: true }, false],
+  ["lacks the field", { object: {}, isWhole: true }, true],
+  ["was patched elsewhere, and answered with metadata alone", { object: {}, isWhole: false }, true],
+])("own writes of an object that %s hold nothing up that will never be seen: %s", async (_, content, isSettled) => {
+  const { server, caches, stop, settle } = scriptedCaches();
+  const cache = caches.watch(widgets, { fields: "type=kubernetes.io/tls" });
+  caches.start(stop.signal);
+  await settle();
+  answerStream(server, "100", ["held"]);
+  await settle();
+  const fresh = watchPromise(caches.whenObserved(cache, { ...written("a", "105"), content } as WriteRecord));
+  // What the cache has must be seen to change or to go, whatever its fields are now.
+  const held = watchPromise(caches.whenObserved(cache, { ...written("held", "106"), content } as WriteRecord));
+  await settle();
+  expect([fresh.done, held.done]).toEqual([isSettled, false]);
+  server.last.line(objectLine("DELETED", "held", "107"));
+  await settle();
+  expect([fresh.done, held.done]).toEqual([true, true]);
 });
 
 it("own writes that take an object out of the selection are seen when it is gone", async () => {

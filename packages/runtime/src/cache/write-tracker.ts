@@ -4,6 +4,7 @@ import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { WriteRecord } from "../controller/run.ts";
 import { type HeapItem, IndexedHeap } from "../heap.ts";
 import { compareResourceVersions } from "../watch/step.ts";
+import { fieldAt, parseFieldSelector } from "./field-selector.ts";
 import { type LabelMatcher, parseLabelSelector } from "./label-selector.ts";
 import type { Store } from "./store.ts";
 
@@ -23,14 +24,28 @@ const bookmarksThatSettle = 2;
 export function coverage({ kind, selection }: Coverage): (write: WriteRecord, held: boolean) => boolean {
   const onlyNamespace = kind.namespaced ? selection.namespace : undefined;
   const onlyName = selectedName(selection);
+  const selectsFields = parseFieldSelector(selection.fields ?? "");
   let selects: LabelMatcher | undefined;
   return (write, held) => {
     if (kind.group !== write.kind.group || kind.plural !== write.kind.plural) return false;
     const { namespace, name } = nameOf(write.key);
     if ((onlyNamespace ?? namespace) !== namespace || (onlyName ?? name) !== name) return false;
     // What is held must be seen to leave, even if the write moved it out of the selection.
-    return held || write.type === "deleted" || (selects ??= parseLabelSelector(selection.labels ?? ""))(write.labels);
+    if (held || write.type === "deleted") return true;
+    return (selects ??= parseLabelSelector(selection.labels ?? ""))(write.labels) && selectsFields((path) => fieldOf(write, path));
   };
+}
+
+/**
+ * What the object has there after the write. Not known of a patch that does not name the field and was answered with metadata alone: but such a patch has
+ * not changed it either, so that an object which the cache does not hold is none of the selected ones.
+ */
+function fieldOf(write: Extract<WriteRecord, { type: "written" }>, path: string): string | undefined {
+  const { namespace = "", name } = nameOf(write.key);
+  if (path === "metadata.name") return name;
+  if (path === "metadata.namespace") return namespace;
+  if (!write.content) return undefined;
+  return fieldAt(write.content.object, path) ?? (write.content.isWhole ? "" : undefined);
 }
 
 /** The one name that a field selector admits, if there is one. An object's name never changes, so others can never be seen there. */

@@ -148,10 +148,10 @@ export function refusalText(status: number, { kind, code, reason, message, detai
   const foreignAt = foreign.exec(words);
   const ownEnd = foreignAt ? foreignAt.index + foreignAt[0].length : words.length;
   const own = words.slice(0, ownEnd).match(ownFindings) ?? [];
-  // The rest of such a Status is what the webhook made it.
+  // The rest of such a Status is what the webhook made it: the names of fields too can be anything.
   const webhook = own.find((finding) => finding.startsWith("admission webhook"));
-  const fields = fieldsIn(details, webhook !== undefined);
-  if (webhook !== undefined) return `${webhook}${fields.length > 0 ? `: ${listed(fields)}` : ` (${withheld})`}`;
+  if (webhook !== undefined) return `${webhook} (${withheld})`;
+  const fields = fieldsIn(details);
   const refused = [status, code].find((number) => number === 400 || number === 422) ?? status;
   const subject = subjectOf(refused, textIn(reason), { kind: textIn(details?.kind), name: textIn(details?.name) });
   const findings = fields.length > 0 ? fields : [...own.map(findingText), ...(words.slice(ownEnd).match(foreignFindings) ?? [])];
@@ -185,15 +185,15 @@ function listed(findings: readonly string[]): string {
 }
 
 /** The fields that were refused, each with a reason in words of our own choice. In parentheses: after a colon they would look like a field's value. */
-function fieldsIn(details: StatusBody["details"], byWebhook: boolean): readonly string[] {
+function fieldsIn(details: StatusBody["details"]): readonly string[] {
   const causes: readonly unknown[] = Array.isArray(details?.causes) ? details.causes : [];
   return causes.flatMap((cause) => {
     if (typeof cause !== "object" || cause === null) return [];
     const [field = "", reason = "", words = ""] = ["field", "reason", "message"].map((name) => textIn(Reflect.get(cause, name)).slice(0, maxWords));
     const path = fieldPath(field);
-    if (path === undefined || (byWebhook && !/^(?:metadata|spec|status|data|stringData|binaryData|type|immutable)(?![\w$-])/.test(path))) return [];
+    if (path === undefined) return [];
     const manager = reason === "FieldManagerConflict" ? /^conflict with "[\w.:/@ -]{1,128}"/.exec(words)?.[0] : undefined;
-    return `${path} (${(byWebhook ? undefined : manager) ?? (words.endsWith("field is immutable") ? "field is immutable" : (causeTexts[reason] ?? "refused"))})`;
+    return `${path} (${manager ?? (words.endsWith("field is immutable") ? "field is immutable" : (causeTexts[reason] ?? "refused"))})`;
   });
 }
 

@@ -66,6 +66,8 @@ export interface Service extends KubeObject {
     readonly ports?: readonly ServicePort[];
     readonly clusterIP?: string;
     readonly externalName?: string;
+    readonly ipFamilies?: readonly string[];
+    readonly ipFamilyPolicy?: string;
   };
 }
 export const Service = defineKind<Service>({ group: "", version: "v1", kind: "Service", plural: "services", namespaced: true });
@@ -120,6 +122,12 @@ interface ContainerStatus {
   readonly imageID: string;
   readonly ready: boolean;
   readonly restartCount: number;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+}
+interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string };
 }
 export interface Pod extends KubeObject {
   readonly spec?: PodSpec;

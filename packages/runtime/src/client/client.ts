@@ -1,6 +1,6 @@
 // What a caller can ask of the API server: uncached reads and writes of typed objects.
 import type { Kind, KubeObject, ObjectName, Stored } from "./kind.ts";
-import type { TransportRequest } from "./transport.ts";
+import type { Sender, TransportRequest } from "./transport.ts";
 
 /** One operation of a JSON patch (RFC 6902). */
 export type JsonPatchOperation =
@@ -63,6 +63,9 @@ export interface DeleteOptions<A extends Answer = "object"> extends WriteOptions
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
 }
 
+/** Options of a delete of many. */
+export interface DeleteCollectionOptions extends Pick<DeleteOptions, "propagationPolicy" | "dryRun"> {}
+
 /** A whole collection at one resourceVersion. */
 export interface ListResult<T extends KubeObject> {
   readonly items: readonly Stored<T>[];
@@ -73,7 +76,7 @@ export interface ListResult<T extends KubeObject> {
  * Typed access to the API server, always uncached.
  *
  * Guarantees: every method rejects with `ApiError` for an answer that is no success, with `ConnectionError` when there is no answer,
- * and with the signal's reason when it aborts. Only reads are retried (connection lost, 429, 5xx); a write is sent once.
+ * and with the signal's reason when it aborts. Only reads are retried (connection lost, 429, 5xx), and in a run not even those; a write is sent once.
  */
 export interface Client {
   /** The object, or undefined if there is none. */
@@ -124,6 +127,13 @@ export interface Client {
     options?: DeleteOptions<A>,
     signal?: AbortSignal,
   ): Promise<Answered<T, A> | undefined>;
+  /**
+   * Deletes what the selection covers, one after the other and not as a whole. It must name a namespace, or for cluster-scoped kinds a selector: nobody
+   * deletes everything by accident. No key waits until its caches show it.
+   */
+  deleteCollection(kind: Kind, selection: Selection, options?: DeleteCollectionOptions, signal?: AbortSignal): Promise<void>;
   /** Any other request; resolves to the parsed JSON body of a success. */
   request(request: TransportRequest, signal?: AbortSignal): Promise<unknown>;
+  /** A client like this one that sends in the sender's name. Absent where nothing leaves the process. */
+  sendingAs?(sender: Sender): Client;
 }

@@ -4,7 +4,7 @@ import { keyOf, keyOfObject, type Kind, type ObjectKey, resourceOf } from "./kin
 
 /** A write that was not made. */
 interface WithheldWrite {
-  readonly verb: "create" | "replace" | "apply" | "patch" | "delete";
+  readonly verb: "create" | "replace" | "apply" | "patch" | "delete" | "deletecollection";
   readonly resource: string;
   readonly key: ObjectKey;
 }
@@ -35,9 +35,14 @@ export function dryRunClient(client: Client, onWithheld: (write: WithheldWrite) 
       report("patch", kind, keyOf(name));
       return client.mergePatch(kind, name, patch, { ...options, dryRun }, signal);
     },
+    deleteCollection(kind, selection, options, signal) {
+      report("deletecollection", kind, selection.namespace ?? "");
+      return client.deleteCollection(kind, selection, { ...options, dryRun }, signal);
+    },
     delete(kind, name, options, signal) {
       report("delete", kind, keyOf(name));
       return client.delete(kind, name, { ...options, dryRun }, signal);
     },
+    sendingAs: (sender) => dryRunClient(client.sendingAs?.(sender) ?? client, onWithheld),
   };
 }

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAuthority, issueCertificate } from "../testing/x509.ts";
 import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
@@ -29,6 +29,21 @@ function open(server: string, tls: TlsMaterial, options: Partial<HttpTransportOp
   const transport = createHttpTransport({ server, credentials: fixedCredentials({ tls }), ...options });
   return { send: transport.send.bind(transport), close: transport.close.bind(transport), [Symbol.dispose]: () => transport.close() };
 }
+
+it.each(["cut without a word", "ended in order"] as const)("a success that ends only with its connection is never whole: %s", async (how) => {
+  const server = createTlsServer({ cert: serverKeys.certificate, key: serverKeys.privateKey }, (socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"items":[]', () =>
+        how === "ended in order" ? socket.end() : socket.destroy(),
+      ),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  using transport = open(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, { ca: authority.certificate });
+  await expect(textOf(await transport.send(get))).rejects.toMatchObject({ code: "Connection" });
+});
 
 describe("certificates", () => {
   it("trusts the given authority and no other", async () => {
@@ -94,9 +109,12 @@ async function startProxy(port: number, secure = false): Promise<LocalProxy> {
       client.write("HTTP/1.1 200 OK\r\n\r\n");
       client.pipe(upstream).pipe(client);
     });
-    for (const socket of [client, upstream]) {
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       sockets.add(socket);
-      socket.on("error", () => undefined);
+      socket.on("error", () => other.destroy());
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -130,7 +148,7 @@ describe("proxies", () => {
     expect(proxy.tunnels).toHaveLength(1);
   });
 
-  it("goes through a proxy that itself speaks TLS, with a certificate that the machine trusts", async () => {
+  it("goes through a proxy that itself speaks TLS, with a certificate that the machine trusts, and breaks a write off there too", async () => {
     const trusted = getCACertificates("default");
     setDefaultCACertificates([...trusted, authority.certificate]);
     onTestFinished(() => setDefaultCACertificates(trusted));
@@ -139,6 +157,11 @@ describe("proxies", () => {
     using transport = open(`https://api.test:6443`, tls, { proxyUrl: `https://127.0.0.1:${proxy.port}` });
     expect(await textOf(await transport.send(get))).toBe("nobody");
     expect(proxy.tunnels).toHaveLength(1);
+    const caller = new AbortController();
+    const write = transport.send({ method: "POST", path: "/watch", body: "{}" }, caller.signal);
+    await (await write).body[Symbol.asyncIterator]().next();
+    caller.abort("enough");
+    await expect.poll(() => server.open, patiently).toBe(0);
   });
 
   it("ends a stream in a tunnel when its caller does", async () => {

@@ -6,7 +6,7 @@ import { isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
 import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
-import { ConnectionError, type Lane, type Transport, type TransportRequest } from "./transport.ts";
+import { AnswerTooLongError, ConnectionError, type Lane, type Sender, type Transport, type TransportRequest } from "./transport.ts";
 
 /** How a client behaves. */
 export interface ClientOptions {
@@ -16,17 +16,21 @@ export interface ClientOptions {
   readonly maxBodyBytes?: number;
   /** Default `call`. */
   readonly lane?: Lane;
+  /** Default: nobody in particular, who may always write. */
+  readonly sender?: Sender;
   /** From sending to the response's headers. Default the transport's. */
   readonly timeoutMs?: number;
   /** Default the machine's. */
   readonly clock?: Clock;
   /** Default the machine's. */
   readonly random?: Random;
+  /** How often a read is tried again after a failure that passes. Default 5; 0 for those who are tried again as a whole. */
+  readonly readRetries?: number;
 }
 
 /** client-go's page size: small enough for the server's memory, large enough to need few requests. */
 const pageSize = 500;
-/** A list whose continue token expires this often is beyond what paging can do. */
+/** A list whose continue token is refused this often is beyond what paging can do. */
 const maxListRestarts = 3;
 
 const contentTypes = {
@@ -41,15 +45,17 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A client over `transport`. It keeps no state, so any number may share one transport. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
-  const { fieldValidation = "Strict", maxBodyBytes = 128 * 1024 * 1024, clock = systemClock, random = systemRandom } = options;
+  const { fieldValidation = "Strict", maxBodyBytes = 128 * 1024 * 1024, clock = systemClock, random = systemRandom, readRetries = 5 } = options;
 
+  const { lane, timeoutMs, sender } = options;
+  const forReads = { ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...(sender && { flow: sender.flow }) };
+  const forWrites = { ...forReads, ...(sender?.permit && { permit: sender.permit }) };
   const once = async (request: TransportRequest, attempt: string, signal?: AbortSignal): Promise<unknown> => {
-    const { lane, timeoutMs } = options;
-    const response = await transport.send({ ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...request }, signal);
+    const response = await transport.send({ ...(request.method === "GET" ? forReads : forWrites), ...request }, signal);
     return readResponse(response, { attempt, maxBytes: maxBodyBytes, nowMs: clock.now() });
   };
   const read = (path: string, attempt: string, signal?: AbortSignal): Promise<unknown> =>
-    retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random }, signal);
+    retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random, maxRetries: readRetries }, signal);
   const write = async <T extends KubeObject, A extends Answer>(request: Write<A>, kind: Kind<T>, signal?: AbortSignal): Promise<Answered<T, A>> => {
     const { method, path, query, contentType, body, attempt, answer } = request;
     const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, answer) };
@@ -60,13 +66,14 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   const listFrom = async <T extends KubeObject>(kind: Kind<T>, selection: Selection, signal?: AbortSignal): Promise<ListResult<T>> => {
     const attempt = `list ${resourceOf(kind)}${selection.namespace ? ` in ${selection.namespace}` : ""}`;
     const items: Stored<T>[] = [];
-    let resourceVersion = "";
+    let resourceVersion: string | undefined;
     let token: string | undefined;
     do {
       const query = { labelSelector: selection.labels, fieldSelector: selection.fields, limit: pageSize, continue: token };
-      const page = decodePage(await read(withQuery(collectionPath(kind, selection.namespace), query), attempt, signal), kind, attempt);
+      const path = withQuery(collectionPath(kind, selection.namespace), query);
+      const page = decodePage(await read(path, attempt, signal).catch(token === undefined ? undefined : refusedToken), kind, attempt);
       for (const item of page.items) items.push(item);
-      resourceVersion = page.resourceVersion;
+      resourceVersion ??= page.resourceVersion;
       token = page.continue;
     } while (token);
     return { items, resourceVersion };
@@ -88,7 +95,9 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
         try {
           return await listFrom(kind, selection, signal);
         } catch (error) {
-          if (!isApiError(error, "Gone") || restarts >= maxListRestarts) throw error;
+          const isRefused = error instanceof RefusedToken || isApiError(error, "Gone");
+          if (isRefused && restarts < maxListRestarts) continue;
+          throw error instanceof RefusedToken ? error.cause : error;
         }
       }
     },
@@ -149,12 +158,38 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       }
     },
 
+    async deleteCollection(kind, selection, deleteOptions = {}, signal) {
+      const attempt = `delete ${resourceOf(kind)}${selection.namespace === undefined ? "" : ` in ${selection.namespace}`}`;
+      const { labels, fields } = selection;
+      if (kind.namespaced ? !selection.namespace : !labels && !fields) {
+        throw new TypeError(`${attempt}: ${kind.namespaced ? "name a namespace" : "give a selector"}, or everything would go`);
+      }
+      const path = withQuery(collectionPath(kind, selection.namespace), { labelSelector: labels, fieldSelector: fields });
+      const request = {
+        method: "DELETE",
+        path,
+        headers: { "content-type": contentTypes.json },
+        body: JSON.stringify(deleteBody(deleteOptions)),
+      } as const;
+      await once(request, attempt, signal);
+    },
+
     request(request, signal) {
       const attempt = `${request.method} ${request.path.split("?", 1)[0] ?? ""}`;
       if (request.method !== "GET") return once(request, attempt, signal);
-      return retryRead(() => once(request, attempt, signal), { clock, random }, signal);
+      return retryRead(() => once(request, attempt, signal), { clock, random, maxRetries: readRetries }, signal);
     },
+
+    // Who runs keys has a backoff of its own, which holds no worker meanwhile and grows.
+    sendingAs: (other) => createClient(transport, { ...options, sender: other, readRetries: 0 }),
   };
+}
+
+/** The token of a page expires, and a server that was restored from a backup does not know it: asking for it again helps in neither case. */
+class RefusedToken extends Error {}
+
+function refusedToken(cause: unknown): never {
+  throw isApiError(cause, "Gone", "BadRequest", "ServerError") ? new RefusedToken("a page of a list was refused", { cause }) : cause;
 }
 
 interface Write<A extends Answer> {
@@ -272,18 +307,18 @@ export function mergesAlike(value: unknown): boolean {
 
 /** What waiting is done with. */
 interface ReadRetryOptions {
+  readonly maxRetries: number;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-const maxRetries = 5;
 const firstDelayMs = 100;
 const maxDelayMs = 5_000;
 /** A server that asks for more than this is left to the caller's own backoff. */
 const maxRetryAfterMs = 30_000;
 
-/** Calls `read` until it succeeds, fails for good, or has been retried five times. Waits longer each time, with jitter, or as long as the server asks. */
-async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
+/** Calls `read` until it succeeds, fails for good, or has been retried so many times. Waits longer each time, with jitter, or as long as the server asks. */
+async function retryRead<T>(read: () => Promise<T>, { clock, random, maxRetries }: ReadRetryOptions, signal?: AbortSignal): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
       return await read();
@@ -296,7 +331,8 @@ async function retryRead<T>(read: () => Promise<T>, { clock, random }: ReadRetry
 }
 
 function retryDelay(error: unknown, retries: number, random: Random): number | undefined {
-  const isTransient = error instanceof ConnectionError || isApiError(error, "TooManyRequests", "ServerError");
+  const isTransient =
+    (error instanceof ConnectionError && !(error instanceof AnswerTooLongError)) || isApiError(error, "TooManyRequests", "ServerError");
   if (!isTransient) return undefined;
   // Between half and the whole of the step, so that many clients do not come back together.
   const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** retries) * (0.5 + random() / 2);

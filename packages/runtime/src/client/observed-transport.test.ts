@@ -1,7 +1,7 @@
 // Every request is recorded once.
 import { expect, it, test } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { observeServerClock, observeTransport, type RequestObservation, type ServerClock } from "./observed-transport.ts";
+import { observeServerClock, observeTransport, observeWarnings, type RequestObservation, type ServerClock } from "./observed-transport.ts";
 import { scriptedTransport } from "./scripted-transport.fixture.ts";
 import { ConnectionError, type Transport } from "./transport.ts";
 
@@ -58,4 +58,30 @@ test("a server that is ahead or behind is seen as such", async () => {
 test("without a readable header nothing is known", async () => {
   expect((await asked(undefined, 0)).aheadMs()).toBeUndefined();
   expect((await asked("yesterday", 0)).aheadMs()).toBeUndefined();
+});
+
+test("warnings are told once each, in the API server's own words only", async () => {
+  const header = String.raw`299 - "unknown field \"spec.replica\"", 299 - "policy/v1beta1 PodSecurityPolicy is deprecated in v1.21+, unavailable in v1.25+", 299 - "you sent hunter2"`;
+  const answer = { status: 200, headers: { warning: header } };
+  const told: string[] = [];
+  const transport = observeWarnings(scriptedTransport(answer, answer, { status: 200 }), ({ request, text }) => void told.push(`${request}: ${text}`));
+  for (let index = 0; index < 3; index++) await transport.send({ method: "PATCH", path: "/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All" });
+  expect(told).toEqual([
+    'patch deployments.apps: unknown field "spec.replica"',
+    "patch deployments.apps: policy/v1beta1 PodSecurityPolicy is deprecated in v1.21+, unavailable in v1.25+",
+    "patch deployments.apps: a policy or webhook warns, in words that are withheld, for they may quote a secret",
+  ]);
+});
+
+test("a clock of ours that is set after the answer is seen at once", async () => {
+  const virtual = new VirtualClock(midnightMs);
+  let setByMs = 0;
+  const clock = Object.assign(Object.create(virtual) as VirtualClock, { now: () => virtual.now() + setByMs, monotonic: () => virtual.monotonic() });
+  const wire: Transport = { send: async () => ({ status: 200, headers: { date: atMidnight }, body: (async function* () {})() }), close: () => {} };
+  const { transport, serverClock } = observeServerClock(wire, clock);
+  await transport.send({ method: "GET", path: "/version" });
+  setByMs = 31 * 86_400_000;
+  expect(serverClock.aheadMs()).toBe(-setByMs);
+  setByMs = 300;
+  expect(serverClock.aheadMs()).toBe(0);
 });

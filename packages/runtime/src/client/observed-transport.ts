@@ -1,5 +1,6 @@
 // A transport that reports every request, for metrics, and measures how far the server's clock is from ours.
 import type { Clock } from "../clock.ts";
+import { LruMap } from "../lru-map.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
 /** A request that was answered, or could not be. */
@@ -41,6 +42,53 @@ export function observeTransport(transport: Transport, { clock, onRequest }: Obs
   };
 }
 
+// What the API server warns of: fields that it does not know, versions that go.
+
+/** A warning, in words that may be shown. */
+export interface ServerWarning {
+  /** `patch deployments.apps`. */
+  readonly request: string;
+  readonly text: string;
+}
+
+/** What the API server itself warns of, as of 1.36, with nothing of an object but field names. Policies and webhooks warn in words of their own, which can quote values. */
+const ownWarnings = new RegExp(
+  `^(?:${[
+    String.raw`(?:unknown|duplicate) field "[\w.$[\]-]{1,160}"$`,
+    String.raw`[\w./-]{1,253} \w{1,63} is deprecated in v[\d.]{1,9}\+(?:, unavailable in v[\d.]{1,9}\+)?(?:; use [\w./-]{1,253} \w{1,63})?$`,
+    String.raw`[a-z][\w.[\]-]{0,160}: deprecated (?:since|in) v[\d.]{1,9}`,
+    String.raw`would violate PodSecurity "[\w.:-]{1,60}"`,
+    String.raw`metadata\.finalizers: "[\w./-]{1,253}": prefer a domain-qualified finalizer name`,
+  ].join("|")})`,
+);
+
+/** How many warnings are remembered as said. */
+const maxWarnings = 256;
+
+/** Sends through `transport` and tells of each sort of warning once. */
+export function observeWarnings(transport: Transport, onWarning: (warning: ServerWarning) => void): Transport {
+  const said = new LruMap<string, true>(maxWarnings);
+  return {
+    async send(request, signal) {
+      const response = await transport.send(request, signal);
+      const header = response.headers["warning"];
+      if (header === undefined) return response;
+      const { verb, resource } = requestInfoOf(request.method, request.path);
+      for (const [, quoted = ""] of header.slice(0, 10_000).matchAll(/\b299 \S{1,100} "((?:[^"\\]|\\.)*)"/g)) {
+        const text =
+          ownWarnings.exec(quoted.replaceAll(/\\(.)/g, "$1"))?.[0] ??
+          "a policy or webhook warns, in words that are withheld, for they may quote a secret";
+        const warning = { request: `${verb} ${resource}`, text };
+        const name = `${warning.request} ${text}`;
+        if (!said.get(name)) onWarning(warning);
+        said.set(name, true);
+      }
+      return response;
+    },
+    close: () => transport.close(),
+  };
+}
+
 // How far the API server's clock is from ours, from the Date header of its responses.
 
 /** What is known about the API server's clock. */
@@ -48,6 +96,7 @@ export interface ServerClock {
   /**
    * By how many milliseconds the server's clock is ahead of ours (negative: behind), as of its last answer; undefined before the first.
    * The header has whole seconds and the answer was under way: it is the least difference that explains the header, so clocks that agree give 0.
+   * A clock of ours that was set since then is seen at once, by the one that cannot be set.
    */
   aheadMs(): number | undefined;
 }
@@ -57,15 +106,23 @@ const headerStepMs = 1000;
 
 /** Sends through `transport` and reads the time of every answer. */
 export function observeServerClock(transport: Transport, clock: Clock): { readonly transport: Transport; readonly serverClock: ServerClock } {
-  let aheadMs: number | undefined;
+  let measured: { readonly aheadMs: number; readonly offsetMs: number } | undefined;
+  /** Stays the same for as long as nobody sets the clock. */
+  const offset = (): number => clock.now() - clock.monotonic();
   return {
-    serverClock: { aheadMs: () => aheadMs },
+    serverClock: {
+      aheadMs() {
+        if (!measured) return undefined;
+        const setByMs = offset() - measured.offsetMs;
+        return Math.abs(setByMs) < headerStepMs ? measured.aheadMs : measured.aheadMs - Math.round(setByMs);
+      },
+    },
     transport: {
       async send(request, signal) {
         const sentMs = clock.now();
         const response = await transport.send(request, signal);
         const dateMs = Date.parse(response.headers["date"] ?? "");
-        if (!Number.isNaN(dateMs)) aheadMs = minDifference(dateMs, { sentMs, receivedMs: clock.now() });
+        if (!Number.isNaN(dateMs)) measured = { aheadMs: minDifference(dateMs, { sentMs, receivedMs: clock.now() }), offsetMs: offset() };
         return response;
       },
       close: () => transport.close(),

@@ -1,14 +1,14 @@
 // A response of the API server: its body, limited and checked, becomes an object, a page of a list or a typed error.
 import { isRecord } from "../json.ts";
-import { redactAndCut } from "../observe/redaction.ts";
 import { decodeProtobufResponse, protobufType } from "../wire/protobuf-objects.ts";
 import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
-import type { TransportResponse } from "./transport.ts";
+import { AnswerTooLongError, type TransportResponse } from "./transport.ts";
 
-/** How much of an answer that is no JSON an error quotes. */
-const excerptCharacters = 200;
+/** Of what proxies and gateways answer only what is the same in everybody's mouth: the rest may echo the request, and its credentials with it. */
+const betweenFindings =
+  /\b(?:4\d\d|5\d\d) (?:Bad Request|Unauthorized|Forbidden|Not Found|Proxy Authentication Required|Request Timeout|Request Entity Too Large|Too Many Requests|Internal Server Error|Bad Gateway|Service (?:Temporarily )?Unavailable|Gateway Time-?out)\b|upstream connect error|no healthy upstream|upstream request timeout|default backend - 404/i;
 /** Errors of the API server are small; more than this is not read. */
 const maxErrorBytes = 1024 * 1024;
 
@@ -22,13 +22,13 @@ interface ReadOptions {
   readonly nowMs: number;
 }
 
-/** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that is too long or cannot be read. */
+/** The body of a success, parsed. Rejects with `ApiError` for any other status and for a body that cannot be read, with `AnswerTooLongError` for one that is too long. */
 export async function readResponse(response: TransportResponse, options: ReadOptions): Promise<unknown> {
   const { attempt, maxBytes } = options;
   if (response.status < 200 || response.status > 299) throw await readError(response, options);
   const bytes = await readBytes(response, maxBytes);
   if (bytes === undefined) {
-    throw new ApiError(attempt, response.status, { message: `the answer is longer than ${maxBytes} bytes: ask for less or raise maxBodyBytes` });
+    throw new AnswerTooLongError("body", maxBytes, attempt);
   }
   try {
     return parse(response, bytes);
@@ -87,16 +87,20 @@ function statusBody(response: TransportResponse, bytes: Buffer): StatusBody | un
   }
 }
 
-/** Says what came instead of an answer. A body that claims to be one is not quoted: it may be half a Secret. */
+/** Only what a media type can be. */
+function mediaType(text: string): string {
+  return /^[\w.+-]{1,64}\/[\w.+-]{1,64}/.exec(text)?.[0] ?? "no content type";
+}
+
+/** Says what came instead of an answer. Nothing of it is quoted: it may be half a Secret. */
 function oddBody(response: TransportResponse, bytes: Buffer): string {
   const text = bytes.toString("utf8");
   const type = response.headers["content-type"] ?? "no content type";
   if (text.trim() === "") return "the answer is empty";
   if (isProtobuf(response)) return `the answer is no valid Kubernetes protobuf (${bytes.length} bytes)`;
   if (type.includes("json")) return `the answer is no valid Kubernetes JSON (${text.length} characters)`;
-  // What is in between may echo the request, and its credentials with it.
-  const excerpt = redactAndCut(text.slice(0, 10_000).replace(/\s+/g, " ").trim(), excerptCharacters);
-  return `the answer is no JSON (${type}), perhaps from something in between: ${excerpt}`;
+  const found = betweenFindings.exec(text.slice(0, 10_000))?.[0];
+  return `the answer is no JSON (${mediaType(type)}, ${text.length} characters), perhaps from something in between${found ? `: ${found}` : ""}`;
 }
 
 /** A 404 about the object; one about the path means that the kind is not served, and is thrown. */

@@ -1,7 +1,7 @@
 // How a controller is written: what it is called, what it may do, what it watches, and one function that reconciles one key.
-import type { Cache, Change, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
+import type { Cache, Change, Watch } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
-import type { Kind, KubeObject, ObjectKey, Stored } from "../client/kind.ts";
+import type { Kind, KubeObject, ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
@@ -15,7 +15,7 @@ import type { KeyView } from "./runner.ts";
 // What a controller may do, declared once: RBAC, chart, docs and the start-up check all come from this list.
 
 /** The verbs of the Kubernetes API that a rule can grant. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
 /** A right that a controller needs, and why. */
 export interface AccessRule {
@@ -35,7 +35,10 @@ export interface ControllerDefinition {
   /** Lower-case kebab; names the Lease, the field manager and the metrics label. */
   readonly name: string;
   readonly access: readonly AccessRule[];
-  /** The kind whose conditions and Events report how a key fares. Absent for controllers whose keys are no objects. */
+  /**
+   * The kind whose condition `Ready` and Events tell how a key fares if the reconcile does not do so itself: False after a failure that lasts, True again
+   * after the next success. Absent for controllers whose keys are no objects.
+   */
   readonly primary?: Kind;
   /** Reconciles at the same time, each of another key. Default 16. */
   readonly concurrency?: number;
@@ -43,7 +46,7 @@ export interface ControllerDefinition {
   readonly deadlineMs?: number;
   /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
   readonly backoff?: BackoffOptions;
-  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed. Default 10 h, as controller-runtime's `SyncPeriod`. */
+  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed. Default: the operator's, which is 10 h unless it says otherwise. */
   readonly resyncMs?: number;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
   setup(scope: ControllerScope): Reconcile;
@@ -63,17 +66,34 @@ export interface ControllerScope {
   readonly events: EventRecorder;
   /** Namespaces the operator is limited to; empty for all. */
   readonly namespaces: readonly string[];
+  /** The operator's own namespace, where its Leases are. */
+  readonly operatorNamespace: string;
   /** True if nothing may be changed: the clients withhold writes, and so must a controller that writes anywhere else. */
   readonly dryRun: boolean;
   /** Aborts when the controller is over in this process, after its last run: time to close what it opened. */
   readonly closed: AbortSignal;
   /** By how far the API server's clock is ahead of ours; see `ServerClock`. */
   serverAheadMs(this: void): number | undefined;
+  /** Calls `listener` when the schema of a watched kind has changed; all keys run again then, too. Absent: nobody looks. */
+  readonly onSchemaChange?: (this: void, listener: () => void) => void;
+  /** The key that the installation keeps in a Secret of the operator's namespace, which is made if there is none; undefined while the right to it is missing. */
+  installationKey(this: void, signal: AbortSignal): Promise<Uint8Array | undefined>;
   /** A shared cache of a kind; see `WatchOptions`. */
-  watch<V = Stored<MetadataOnly>>(this: void, kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
-  watch<T extends KubeObject, V = Stored<T>>(this: void, kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
-  /** Reconciles the keys that `keysOf` names whenever the cache changes. Default: the object's own key. */
-  trigger<V>(this: void, cache: Cache<V>, keysOf?: (change: Change<V>) => readonly ObjectKey[]): void;
+  readonly watch: Watch;
+  /** False if the API server does not serve the kind of an `optional` watch: its cache is empty, and that says nothing about what there is. */
+  isServed(this: void, cache: Cache<unknown>): boolean;
+  /** Reconciles the keys that `keysOf` names whenever the cache changes in a way that `when` lets through. Default: the object's own key, and all changes. */
+  trigger<V>(
+    this: void,
+    cache: Cache<V>,
+    keysOf?: (change: Change<V>) => readonly ObjectKey[],
+    options?: { readonly when?: (change: Change<V>) => boolean },
+  ): void;
+  /**
+   * Reconciles the owner whenever an object that is kept on its behalf changes: one with the mark that `OwnedWriter` leaves, or with an owner reference that
+   * makes it the controller. Default: the controller's `primary`.
+   */
+  owns(this: void, cache: Cache<KubeObject>, owner?: Kind): void;
   /** Reconciles a key that no watched object stands for, such as a period or an outside signal: at once, or after `afterMs`, of which at least 10 count. */
   enqueue(this: void, key: ObjectKey, options?: { readonly afterMs?: number }): void;
   /**
@@ -118,7 +138,7 @@ export interface Reconcile {
   (run: Run): Promise<Outcome | void>;
   /**
    * Tells those concerned that a run failed. Called when the run is over, for one that was cut at its deadline can no longer write, with a client and a deadline
-   * of its own, one at a time per key. What it throws is logged. Default: the operator's reporter tells; see `conditionReporter`.
+   * of its own, one at a time per key. What it throws is logged. Default: the operator's reporter tells; see `outcomeCondition`.
    */
   readonly failed?: (failure: Failure, run: Run) => Promise<void>;
 }

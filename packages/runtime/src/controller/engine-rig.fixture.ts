@@ -6,6 +6,7 @@ import { createClient } from "../client/kube-client.ts";
 import type { Transport, TransportRequest } from "../client/transport.ts";
 import { isRecord } from "../json.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
+import type { Schemas } from "../manager/schema-watch.ts";
 import type { EventToRecord } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import { createMetrics } from "../observe/metrics.ts";
@@ -15,6 +16,7 @@ import { SimulatedApiServer } from "../testing/simulation/simulated-api-server.t
 import { SimulatedNetwork } from "../testing/simulation/network.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { type ControllerDefinition, type ControllerScope, type Reconcile, type RunResult, silentObserver } from "./controller.ts";
+import { outcomeCondition } from "./outcome-condition.ts";
 import { ControllerRunner } from "./runner.ts";
 import type { Condition } from "./status.ts";
 
@@ -28,6 +30,7 @@ export const Widget = defineKind<Widget>({ group: "test.dev", version: "v1", kin
 export interface Refusal {
   readonly status: number;
   readonly reason: string;
+  readonly retryAfterSeconds?: number;
 }
 
 /** One controller, its world, and what came of it. */
@@ -46,7 +49,7 @@ export class EngineRig {
   /** Called before a request is served. */
   before: (request: TransportRequest) => void = () => {};
   readonly #requests: string[] = [];
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
 
   constructor() {
     this.server.serve(Widget);
@@ -54,11 +57,11 @@ export class EngineRig {
 
   start(
     setup: (scope: ControllerScope) => Reconcile,
-    { dryRun = false, ...definition }: Partial<ControllerDefinition> & { readonly dryRun?: boolean } = {},
+    { dryRun = false, schemas, ...definition }: Partial<ControllerDefinition> & { readonly dryRun?: boolean; readonly schemas?: Schemas } = {},
   ): void {
     const { clock } = this;
     const transport = this.#transport(this.network.connect({ name: "p", clock: new ProcessClock(clock) }));
-    const direct = createClient(transport, { clock, random: seededRandom(3) });
+    const direct = createClient(transport, { clock, random: seededRandom(3), readRetries: 0 });
     const log: Logger = { ...silentLog, info: (_: unknown, text: string) => void this.logs.push(text), child: () => log };
     const caches = createCaches({ transport, clock, random: seededRandom(4), log });
     const runner = new ControllerRunner(
@@ -70,9 +73,17 @@ export class EngineRig {
         clock,
         log,
         dryRun,
+        ...(schemas && { schemas }),
         random: seededRandom(5),
         metrics: createMetrics(),
         events: () => ({ record: (event) => void this.events.push(event) }),
+        report: outcomeCondition({
+          operator: { name: "rig", domain: "rig.dev" },
+          events: () => ({ record: (event) => void this.events.push(event) }),
+          client: direct,
+          clock,
+          namespaces: [],
+        }),
         serverClock: { aheadMs: () => this.aheadMs },
         observer: {
           ...silentObserver,
@@ -84,11 +95,18 @@ export class EngineRig {
       },
     );
     const never = new AbortController().signal;
+    const { signal } = this.#stop;
     void (async () => {
-      caches.start(never);
-      await runner.whenSynced(this.#stop.signal);
-      await runner.work({ drain: never, signal: this.#stop.signal, isValid: () => true });
+      caches.start(signal);
+      await runner.whenSynced(signal);
+      await runner.work({ drain: never, signal, isValid: () => true });
     })();
+  }
+
+  /** Ends the process; another may be started. */
+  stop(): void {
+    this.#stop.abort();
+    this.#stop = new AbortController();
   }
 
   #transport(wire: Transport): Transport {
@@ -109,6 +127,7 @@ export class EngineRig {
           code: refusal.status,
           reason: refusal.reason,
           message: "no",
+          ...(refusal.retryAfterSeconds !== undefined && { details: { retryAfterSeconds: refusal.retryAfterSeconds } }),
         });
         return { status: refusal.status, headers: { "content-type": "application/json" }, body: once(body) };
       },
@@ -127,6 +146,17 @@ export class EngineRig {
     const path = `${objectPath(Widget, { namespace: "default", name })}?fieldManager=user&force=true`;
     const object = { apiVersion: "test.dev/v1", kind: "Widget", metadata: { namespace: "default", name }, spec };
     this.#ask({ method: "PATCH", path, headers: { "content-type": "application/apply-patch+yaml" }, body: JSON.stringify(object) });
+  }
+
+  /** A ConfigMap that nobody here made. */
+  putForeign(name: string): void {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default", name } };
+    const path = `/api/v1/namespaces/default/configmaps/${name}?fieldManager=user&force=true`;
+    this.#ask({ method: "PATCH", path, headers: { "content-type": "application/apply-patch+yaml" }, body: JSON.stringify(object) });
+  }
+
+  deleteForeign(name: string): void {
+    this.#ask({ method: "DELETE", path: `/api/v1/namespaces/default/configmaps/${name}` });
   }
 
   delete(name: string): void {

@@ -2,7 +2,7 @@
 import { ApiError, isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
-import { ConnectionError } from "../client/transport.ts";
+import { AnswerTooLongError, ConnectionError } from "../client/transport.ts";
 import { safeErrorSummary, type UnexpectedError } from "../observe/redaction.ts";
 import type { BackoffOptions } from "../queue/backoff.ts";
 
@@ -51,6 +51,20 @@ export class WaitingError extends Error {
   }
 }
 
+/** An object exists and the controller's own code cannot read it. Nothing is decided without it: what was made from it stays as it is. */
+export class UnreadableError extends TerminalError {
+  readonly kind: Kind;
+  readonly key: ObjectKey;
+  /** `error` is the name of what was thrown. */
+  constructor(kind: Kind, key: ObjectKey, error: string) {
+    const message = `${kind.kind} ${key} cannot be read (${error}); nothing is changed for it until it can: correct the object, or update the operator, whose log says where`;
+    super(message, { reason: "Unreadable" });
+    this.name = "UnreadableError";
+    this.kind = kind;
+    this.key = key;
+  }
+}
+
 // Names the right that a refused request lacked, in the words in which it would be granted.
 
 /** How the API server's authorizer words a refusal; the parts are quoted by it with Go's %q. */
@@ -78,6 +92,8 @@ export interface Failure {
   readonly serverAskedMs?: number | undefined;
   /** For the log, when nobody foresaw the error. */
   readonly unexpected?: UnexpectedError;
+  /** The object that could not be read, if that is what failed. */
+  readonly unreadable?: { readonly kind: Kind; readonly key: ObjectKey };
 }
 
 /** Classifies what was thrown. Errors that are none of the runtime's own count as transient with the reason `InternalError`, and their message is withheld. */
@@ -88,9 +104,12 @@ export function failureOf(thrown: unknown): Failure {
   }
   if (thrown instanceof TerminalError) {
     const { reason, message, retryAfterMs } = thrown;
-    return { code: "Refused", reason, message, retryAfterMs };
+    const unreadable = thrown instanceof UnreadableError ? { unreadable: { kind: thrown.kind, key: thrown.key } } : {};
+    return { code: "Refused", reason, message, retryAfterMs, ...unreadable };
   }
   if (thrown instanceof ApiError) return apiFailure(thrown);
+  // The same request is answered in the same way until somebody asks for less or allows more.
+  if (thrown instanceof AnswerTooLongError) return { code: "Refused", reason: "UnexpectedAnswer", message: thrown.message, retryAfterMs: undefined };
   if (thrown instanceof ConnectionError)
     return { code: "Transient", reason: "ApiServerUnreachable", message: thrown.message, retryAfterMs: undefined };
   const unexpected = safeErrorSummary(thrown);
@@ -99,13 +118,14 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** How long a run that was refused waits at least. Webhooks, quotas and rights change without an event, so it is tried again for ever. */
-export const refusalBackoff: BackoffOptions = { firstMs: 5_000, maxMs: 600_000 };
+export const refusalBackoff: BackoffOptions = { firstMs: 5_000, maxMs: 300_000 };
 
 /** How long a refused part is set aside. Longer, because a change of its input ends that at once, and the rest goes on meanwhile. */
-export const refusedPartBackoff: BackoffOptions = { firstMs: 30_000, maxMs: 600_000 };
+export const refusedPartBackoff: BackoffOptions = { firstMs: 30_000, maxMs: 300_000 };
 
 /** True if the same will be refused again until somebody changes something. */
 export function isRefusal(thrown: unknown): boolean {
+  if (thrown instanceof AnswerTooLongError) return true;
   return thrown instanceof TerminalError || isApiError(thrown, "Invalid", "BadRequest", "Forbidden", "NotFound", "Unexpected");
 }
 
@@ -149,7 +169,10 @@ export interface Report {
   readonly controller: string;
   readonly primary: Kind | undefined;
   readonly key: ObjectKey;
-  readonly outcome: ReportedOutcome;
+  /** Absent: the run succeeded, and what was reported of the key before is to be taken back. */
+  readonly outcome: ReportedOutcome | undefined;
+  /** Since the first failure in a row. */
+  readonly failingForMs: number;
   /** The wall clock at the start of the run. */
   readonly now: number;
   /** Writes made with it count as the key's own. */
@@ -157,8 +180,11 @@ export interface Report {
 }
 
 /**
- * Writes down that a run failed or waits. Called after every such run of a controller that ended while it might act, one at a time per key.
- * Success is not reported: a reconcile that succeeds writes its own status, and most find nothing to do.
- * What it throws is logged and changes nothing else; at its signal's abort it is given up.
+ * Writes down that a run failed or waits. Called after every such run of a controller that ended while it might act, one at a time per key; and once
+ * after a success that follows. What it throws is logged and changes nothing else; at its signal's abort it is given up.
  */
-export type Reporter = (report: Report, signal: AbortSignal) => Promise<void>;
+export interface Reporter {
+  (report: Report, signal: AbortSignal): Promise<void>;
+  /** The keys of which an earlier process reported a failure that still stands. Default: none. */
+  readonly standing?: (primary: Kind, controller: string, signal: AbortSignal) => Promise<readonly ObjectKey[]>;
+}

@@ -1,6 +1,7 @@
 // A term of leadership, and the work on a controller's keys while it lasts.
 import type { Client } from "../client/client.ts";
 import type { ObjectKey } from "../client/kind.ts";
+import type { SendPermit } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
 import { backoffDelayMs, type KeyBackoff } from "../queue/backoff.ts";
@@ -10,7 +11,7 @@ import type { Random } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
 import { type Failure, refusalBackoff } from "./failure.ts";
-import { runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";
+import { permitOf, runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";
 import type { Enqueue, RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
 
@@ -35,12 +36,16 @@ export interface WorkerContext {
   readonly observer: ControllerObserver;
   /** What writes do is withheld. */
   readonly dryRun: boolean;
-  /** A client whose writes are recorded. */
-  readonly trackedClient: (onWrite: (write: WriteRecord) => void) => Client;
+  /** A client whose writes need the permit and are recorded. */
+  readonly trackedClient: (permit: SendPermit, onWrite: (write: WriteRecord) => void) => Client;
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
   readonly whenObserved: (write: WriteRecord) => Promise<boolean>;
-  /** Tells that a run failed or waits; the run is one of its own. */
-  readonly report: (failure: Failure, run: Run) => Promise<void>;
+  /** Tells that a run failed or waits, or without a failure that this is over; the run is one of its own. */
+  readonly report: (failure: Failure | undefined, run: Run) => Promise<void>;
+  /** A run was refused, which may change without an event. */
+  readonly onRefused: () => void;
+  /** Whether something was told of the key that a success has to take back. */
+  readonly isReported: (key: ObjectKey) => boolean;
 }
 
 interface RunningRun extends StartedRun {
@@ -57,6 +62,7 @@ export class LeadershipTerm {
   readonly #queue: WorkQueue;
   readonly #running = new Map<ObjectKey, RunningRun>();
   readonly #ends = new Set<Promise<void>>();
+  #replays: readonly ((enqueue: Enqueue) => Iterable<void>)[] = [];
 
   constructor(context: WorkerContext, term: Term) {
     this.#context = context;
@@ -81,16 +87,21 @@ export class LeadershipTerm {
     return !this.#term.signal.aborted;
   }
 
+  /** True while the term's right to write lasts, by the clock. */
+  get mayWrite(): boolean {
+    return this.active && this.#term.isValid();
+  }
+
   /** Starts with every key there is, and resolves when the term is over and no run is under way; runs that do not listen are left behind. */
   async work(): Promise<void> {
     const { signal, drain } = this.#term;
     if (this.#isOver) return;
     const enqueue = (key: ObjectKey, options: AddOptions): void => this.enqueue(key, options);
     const subscriptions = this.#context.triggers.map((trigger) => trigger(enqueue));
-    const replays = subscriptions.map(({ replay }) => replay);
-    await this.#replay(replays, enqueue);
+    this.#replays = subscriptions.map(({ replay }) => replay);
+    await this.#replay(enqueue);
     this.#context.requested.replay(enqueue, this.#context.clock.monotonic());
-    const stopResync = this.#startResync(replays);
+    const stopResync = this.#startResync();
     const leave = this.#context.slots.join(() => this.#startNext());
     this.#context.slots.wake();
 
@@ -106,9 +117,9 @@ export class LeadershipTerm {
   }
 
   /** Asks for every key there is, a slice at a time. */
-  async #replay(replays: readonly ((enqueue: Enqueue) => Iterable<void>)[], enqueue: Enqueue): Promise<void> {
+  async #replay(enqueue: Enqueue): Promise<void> {
     const slice = sharedTimeSlice(this.#context.clock);
-    for (const replay of replays) {
+    for (const replay of this.#replays) {
       for (const _step of replay(enqueue)) {
         if (slice.used) await slice.pause();
         if (this.#isOver) return;
@@ -116,13 +127,18 @@ export class LeadershipTerm {
     }
   }
 
+  /** Asks for every key there is, each at some time of the next `withinMs`. */
+  wakeAll(withinMs: number): void {
+    const { random } = this.#context;
+    void this.#replay((key, { priority = 0 }) => this.enqueue(key, { priority, afterMs: Math.max(1, random() * withinMs) }));
+  }
+
   /** Asks for every key again and again. One timer serves them all: a key that needs nothing costs nothing meanwhile. */
-  #startResync(replays: readonly ((enqueue: Enqueue) => Iterable<void>)[]): () => void {
-    const { clock, random, resyncMs } = this.#context;
-    const spread: Enqueue = (key, { priority = 0 }) => this.enqueue(key, { priority, afterMs: Math.max(1, random() * resyncMs * 0.1) });
+  #startResync(): () => void {
+    const { clock, resyncMs } = this.#context;
     const resync = (): void => {
       timer = clock.setTimer(resyncMs, resync);
-      void this.#replay(replays, spread);
+      this.wakeAll(resyncMs * 0.1);
     };
     let timer = clock.setTimer(resyncMs, resync);
     return () => timer.cancel();
@@ -174,8 +190,9 @@ export class LeadershipTerm {
     const { result, reported } = this.#conclude(key, priority, end);
     if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) requested.fulfil(key, askedFor);
     observer.finished(controller, { result, terminal: isRefused(end), durationMs });
+    if (isRefused(end)) this.#context.onRefused();
     if (end.abandoned) this.#abandoned(key, started.settled);
-    if (reported) await this.#report(key, reported, now);
+    if (reported || (end.type === "ok" && !end.outcome.unfinished && this.#context.isReported(key))) await this.#report(key, reported, now);
 
     const free = blocked.whenFree(key);
     if (free) void free.then(() => this.#queue.done(key));
@@ -217,8 +234,9 @@ export class LeadershipTerm {
       // What was undone before any cache showed it leaves no change behind that would bring the next run.
       if (!(await whenObserved(write))) this.enqueue(key, {});
     };
-    const client = trackedClient((write) => blocked.block(key, observed(write)));
-    return runClient({ client, term: this.#term, signal, onSent: (fate) => blocked.block(key, fate) });
+    const permit = permitOf(this.#term, () => signal().throwIfAborted());
+    const client = trackedClient(permit, (write) => blocked.block(key, observed(write)));
+    return runClient({ client, permit, signal, onSent: (fate) => blocked.block(key, fate) });
   }
 
   /** Decides when the key runs next, and what is to be reported of this run. */
@@ -270,7 +288,7 @@ export class LeadershipTerm {
   }
 
   /** Reports how the run ended. What goes wrong here is logged and left at that; a report that does not end blocked its key, not the worker. */
-  async #report(key: ObjectKey, failure: Failure, now: number): Promise<void> {
+  async #report(key: ObjectKey, failure: Failure | undefined, now: number): Promise<void> {
     const { clock, reportDeadlineMs, abandonAfterMs, blocked, log, report } = this.#context;
     if (!this.#term.isValid() || this.#term.signal.aborted) return;
     const started = startRun({

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defineKind, type KubeObject } from "../client/kind.ts";
-import { canonicalJson, covers, isSame, marked, NameConflictError, ownerOf, ownershipOf, withAppliedDigest } from "./owned-objects.ts";
+import { canonicalJson, marked, NameConflictError, ownerOf, ownersOf, ownershipOf, withAppliedDigest } from "./owned-objects.ts";
+import { covers, isSame } from "./stored-form.ts";
 
 const operator = { name: "demo", domain: "demo.example" };
 const widgets = defineKind({ group: "demo.example", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
@@ -43,6 +44,21 @@ it("ownerOf believes nothing about another namespace, nor about an owner that sh
   expect(ownerOf(claim(undefined), operator, widgets)).toBeUndefined();
   const bare = marked({ metadata: { name: "thing" } }, operator, { kind: widgets, name: { name: "one" } });
   expect(ownerOf({ metadata: { ...bare.metadata, namespace: "shop" } }, operator, widgets)).toBeUndefined();
+});
+
+it("ownersOf knows owners by the mark and by the owner reference that controls, each once", () => {
+  const reference = { apiVersion: "demo.example/v1", kind: "Widget", name: "one", uid: "u", controller: true };
+  const of = (fields: object): readonly string[] => ownersOf({ metadata: { ...object.metadata, ...fields } }, operator, widgets);
+  expect(of({ ownerReferences: [reference] })).toEqual(["shop/one"]);
+  expect(ownersOf(marked({ metadata: { ...object.metadata, ownerReferences: [reference] } }, operator, owner), operator, widgets)).toEqual([
+    "shop/one",
+  ]);
+  expect(
+    ownersOf(marked({ metadata: { ...object.metadata, ownerReferences: [{ ...reference, name: "two" }] } }, operator, owner), operator, widgets),
+  ).toEqual(["shop/one", "shop/two"]);
+  expect(of({ ownerReferences: [{ ...reference, controller: false }] })).toEqual([]);
+  expect(of({ ownerReferences: [{ ...reference, kind: "Gadget" }] })).toEqual([]);
+  expect(of({ ownerReferences: [{ ...reference, apiVersion: "v1" }] })).toEqual([]);
 });
 
 it("a name conflict says whose the object is and what to do", () => {

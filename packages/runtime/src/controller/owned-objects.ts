@@ -1,6 +1,6 @@
 // Objects that are kept on an owner's behalf: applied and deleted, unless they are not ours or nothing would change.
 import { hash } from "node:crypto";
-import type { Cache } from "../cache/cache.ts";
+import type { WholeCache } from "../cache/cache.ts";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../client/kind.ts";
 import { isRecord } from "../json.ts";
 import { TerminalError, TransientError } from "./failure.ts";
+import { asSent, saysAll } from "./stored-form.ts";
 
 // Who we are: the name and domain under which an operator marks what is its own.
 
@@ -76,6 +77,17 @@ export function ownerOf(object: KubeObject, operator: Operator, kind: Kind): Obj
   return key !== undefined && nameOf(key).namespace === (kind.namespaced ? object.metadata.namespace : undefined) ? key : undefined;
 }
 
+/** The keys of the owners of one kind: by the mark, and by an owner reference that says `controller`. */
+export function ownersOf(object: KubeObject, operator: Operator, kind: Kind): readonly ObjectKey[] {
+  const marked = ownerOf(object, operator, kind);
+  const reference = object.metadata.ownerReferences?.find((each) => each.controller === true);
+  const [group = ""] = reference?.apiVersion.includes("/") ? reference.apiVersion.split("/") : [];
+  if (!reference || reference.kind !== kind.kind || group !== kind.group) return marked === undefined ? [] : [marked];
+  const { namespace } = object.metadata;
+  const referred = keyOf({ name: reference.name, ...(kind.namespaced && namespace !== undefined && { namespace }) });
+  return marked === undefined || marked === referred ? [referred] : [marked, referred];
+}
+
 /** Whose an object is. */
 export function ownershipOf(object: KubeObject, operator: Operator, owner: Owner): Ownership {
   if (object.metadata.labels?.[managedByLabel] !== operator.name) return "foreign";
@@ -114,28 +126,6 @@ export function withAppliedDigest<T extends KubeObject>(desired: T, operator: Op
   };
 }
 
-/**
- * True if `live` already says all that `desired` says. The server's own additions (defaults, status, other managers' fields) do not count as differences.
- * Fields that were applied earlier and are no longer desired do not show here; the digest annotation, being part of both, brings those to light.
- */
-export function covers(live: unknown, desired: unknown): boolean {
-  if (desired === undefined) return true;
-  if (Array.isArray(desired)) {
-    return Array.isArray(live) && live.length === desired.length && desired.every((item, index) => covers(live[index], item));
-  }
-  if (isRecord(desired)) {
-    if (!isRecord(live)) return false;
-    for (const name in desired) if (!covers(live[name], desired[name])) return false;
-    return true;
-  }
-  return live === desired;
-}
-
-/** True if both say the same. The order of keys does not matter, nor do members that are undefined. */
-export function isSame(a: unknown, b: unknown): boolean {
-  return covers(a, b) && covers(b, a);
-}
-
 /** JSON with sorted keys, so that equal values give equal text. Members that are undefined are left out, as JSON.stringify does. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
@@ -165,7 +155,7 @@ export type Live =
   | { readonly seen: "unknown" };
 
 /** What a cache of whole objects knows about an object. */
-export function liveIn(cache: Cache<KubeObject>, key: ObjectKey): Live {
+export function liveIn(cache: WholeCache<KubeObject>, key: ObjectKey): Live {
   const object = cache.get(key);
   const uid = cache.identity(key)?.uid;
   return object && uid ? { seen: "present", object, uid } : { seen: "absent" };
@@ -173,17 +163,12 @@ export function liveIn(cache: Cache<KubeObject>, key: ObjectKey): Live {
 
 /** True if the object is known to be this owner's and to say all that is desired, so that applying it would change nothing. */
 export function isUpToDate(
+  kind: Kind,
   desired: KubeObject,
-  live: Live | undefined,
-  { operator, owner }: { readonly operator: Operator; readonly owner: Owner },
+  { live, operator, owner }: { readonly live: Live | undefined; readonly operator: Operator; readonly owner: Owner },
 ): boolean {
   if (live?.seen !== "present" || ownershipOf(live.object, operator, owner) !== "ours") return false;
-  return saysAll(live.object, withAppliedDigest(marked(desired, operator, owner), operator));
-}
-
-/** Items of a list come without apiVersion and kind, so those say nothing about a difference. */
-function saysAll(live: KubeObject, wanted: KubeObject): boolean {
-  return covers(live, { ...wanted, apiVersion: undefined, kind: undefined });
+  return saysAll(kind, live.object, withAppliedDigest(marked(asSent(kind, desired), operator, owner), operator));
 }
 
 /**
@@ -240,7 +225,7 @@ export function ownedWriter(options: {
 
   return {
     async apply(kind, desired, live = { seen: "unknown" }) {
-      const wanted = withAppliedDigest(marked(desired, operator, owner), operator);
+      const wanted = withAppliedDigest(marked(asSent(kind, desired), operator, owner), operator);
       let known = live.seen === "unknown" ? await lookUp(kind, nameOf(keyOfObject(desired))) : live;
       if (known.seen !== "present") {
         const obstacle = await create(kind, wanted);
@@ -251,7 +236,7 @@ export function ownedWriter(options: {
         known = obstacle;
       }
       if (ownershipOf(known.object, operator, owner) !== "ours") throw conflict(kind, known.object);
-      if (saysAll(known.object, wanted)) return "unchanged";
+      if (saysAll(kind, known.object, wanted)) return "unchanged";
       // The uid makes sure that what we decided about is what we write to.
       const { uid, resourceVersion } = known;
       const identity = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };

@@ -15,6 +15,8 @@ export interface Plan<Look = never, Action = never> {
   readonly events?: readonly PlannedEvent[];
   /** When time alone changes the plan, by the API server's clock. */
   readonly nextAtMs?: number | undefined;
+  /** Parts that a limit of the controller's own holds back in this plan. If they were refused before, their backoff is not forgotten meanwhile. */
+  readonly heldBack?: readonly HeldBack[];
   /** The rate limit does not count, as for a revocation. */
   readonly urgent?: boolean;
   /** Once the steps are done nothing holds the deleted object any more: our finalizer is dropped. The rate limit does not count. */
@@ -48,6 +50,12 @@ interface StepOptions {
   readonly log?: { readonly message: string; readonly fields?: Readonly<Record<string, unknown>> };
   /** What the step did, recorded if it was done, whatever becomes of those after it: when the run ends. */
   readonly events?: readonly PlannedEvent[];
+}
+
+/** A step that is wanted and not planned yet, as `StepOptions` names it. */
+export interface HeldBack {
+  readonly part: string;
+  readonly input?: string;
 }
 
 /** Something to record for people. */

@@ -9,7 +9,7 @@ import { type Failure, failureOf, isConflict, isRefusal, refusedPartBackoff, Tra
 import { addFinalizer, dropFinalizer, isBeingDeleted } from "./finalizer.ts";
 import { canonicalJson, fieldManagerOf, isUpToDate, ownedWriter } from "./owned-objects.ts";
 import type { Blocker, Moment, Plan, PlannedEvent, ReasonTable, StatusObject, StatusReport, Step } from "./plan.ts";
-import { StatusReporter } from "./status.ts";
+import { findCondition, StatusReporter } from "./status.ts";
 
 /**
  * A controller's functions. What any but `plan` throws becomes condition, Event, metric and backoff: `TransientError` for what passes by itself,
@@ -61,11 +61,16 @@ export interface ReconcileOptions {
   /** Limits on the runs of one key that change something. Default: none. */
   readonly rateLimit?: WriteLimits;
   /**
+   * After a failure that passes by itself nothing is changed before this backoff is over, whatever wakes the key: for those who promise how often they try.
+   * Default: a change of what the plan is made from is tried at once.
+   */
+  readonly heldBackoff?: BackoffOptions;
+  /**
    * For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business; a function for what
    * depends on how the objects fare. Default 5,000.
    */
   readonly toleratedMs?: number | ((regarding: readonly StatusObject[]) => number);
-  /** How long a refused part is set aside. Default 30 s, doubled up to 10 min. */
+  /** How long a refused part is set aside. Default 30 s, doubled up to 5 min. */
   readonly refusedPartBackoff?: BackoffOptions;
 }
 
@@ -111,6 +116,8 @@ interface KeyMemory {
   told: string | undefined;
   /** When earlier runs wrote, on the monotonic scale. */
   writes: readonly number[];
+  /** Until when nothing is changed after a failure, on the monotonic scale. */
+  heldUntilMs: number | undefined;
   /** A run that was cut short by a conflict or a refusal goes on in its turn. */
   hasTurn: boolean;
   readonly refusals: Map<string, Refusal>;
@@ -138,6 +145,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     this.#options = options;
     const { operator, controller, events } = scope;
     this.#reporter = new StatusReporter({ fieldManager: fieldManagerOf(operator, controller), reasons: options.reasons, events });
+    scope.onSchemaChange?.(() => this.#retryRefused());
     this.#show = scope.show({
       show: (key, shown) => planner.show?.(key, shown),
       hide: (key) => {
@@ -171,6 +179,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const nowMs = this.#scope.clock.monotonic();
     memory.hasTurn = false;
     memory.failingSinceMs ??= nowMs;
+    const { heldBackoff } = this.#options;
+    if (heldBackoff && code === "Transient") memory.heldUntilMs = nowMs + backoffDelayMs(Math.max(1, run.failures), heldBackoff, this.#scope.random);
     const regarding = this.#planner.regarding?.(run.key) ?? [];
     const { toleratedMs = 5_000 } = this.#options;
     const untoldMs = typeof toleratedMs === "number" ? toleratedMs : toleratedMs(regarding);
@@ -241,13 +251,25 @@ class Engine<O, L, A, P extends Plan<L, A>> {
         events.push(...(plan.events ?? []));
         return;
       }
-      await this.#reporter.report(plan.status, { run, nowMs });
+      await this.#reporter.report([...plan.status, ...this.#withdrawn(key, plan.status)], { run, nowMs });
       events.push(...(plan.events ?? []));
       this.#planner.completed?.(observed, run);
-      this.#succeeded(key, nowMs);
-      return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key), this.#skew(nowMs)?.untilMs]), nowMs);
+      this.#succeeded(key, nowMs, plan);
+      return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key, nowMs), this.#skew(nowMs)?.untilMs]), nowMs);
     }
     throw new TransientError(`there was no end after planning ${maxRounds} times`, { reason: "InternalError" });
+  }
+
+  /** What `failed` wrote by itself goes with the failure, also if another process wrote it and the plan never speaks of `Ready`. */
+  #withdrawn(key: ObjectKey, reports: readonly StatusReport[]): readonly StatusReport[] {
+    if (this.#planner.failed) return [];
+    const isSpokenOf = ({ object }: StatusObject): boolean =>
+      reports.some(({ regarding, conditions }) => regarding.object.metadata.uid === object.metadata.uid && conditions["Ready"] !== undefined);
+    return (this.#planner.regarding?.(key) ?? []).flatMap((regarding) => {
+      const ready = findCondition(regarding.object.status?.conditions, "Ready");
+      if (!ready || ready.status === "True" || Object.hasOwn(this.#options.reasons, ready.reason) || isSpokenOf(regarding)) return [];
+      return [{ regarding, conditions: { Ready: null } }];
+    });
   }
 
   /** A part stays aside until its time, and for as long as the same would be tried. What would be tried shows in the plan without refusals. */
@@ -259,7 +281,10 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const refused = new Map<string, Blocker>();
     for (const [part, refusal] of memory.refusals) {
       const steps = free.steps.filter((step) => isChangeStep(step) && step.part === part);
-      const isWanted = steps.some((step) => isChangeStep(step) && inputOf(step) === refusal.input) || (free.more === true && steps.length === 0);
+      const isWanted =
+        steps.some((step) => isChangeStep(step) && inputOf(step) === refusal.input) ||
+        (free.more === true && steps.length === 0) ||
+        isHeldBack(free, part, refusal.input);
       if (!isWanted) memory.refusals.delete(part);
       else if (refusal.untilMs > nowMs) refused.set(part, { reason: refusal.reason, message: refusal.message, untilMs: refusal.untilMs });
     }
@@ -268,16 +293,20 @@ class Engine<O, L, A, P extends Plan<L, A>> {
 
   /** True unless it is known without asking that the step would change nothing. */
   #isPending(step: Step<L, A>): boolean {
-    return step.verb !== "apply" || !isUpToDate(step.object, step.live, { operator: this.#scope.operator, owner: step.owner });
+    if (step.verb !== "apply") return true;
+    const { kind, object, live, owner } = step;
+    return !isUpToDate(kind, object, { live, owner, operator: this.#scope.operator });
   }
 
   /** How long the key has to wait before it may change something. If it need not, its turn has come. */
   #waitMs(key: ObjectKey, { urgent, release }: Plan<L, A>): number {
     const { rateLimit } = this.#options;
+    const nowMs = this.#scope.clock.monotonic();
+    const heldMs = (this.#memories.get(key)?.heldUntilMs ?? nowMs) - nowMs;
+    if (heldMs > 1) return heldMs;
     if (!rateLimit || this.#scope.dryRun) return 0;
     const memory = this.#memory(key);
     if (memory.hasTurn) return 0;
-    const nowMs = this.#scope.clock.monotonic();
     const atMs = urgent || release ? nowMs : nextWriteAt(memory.writes, rateLimit, nowMs);
     if (atMs > nowMs) return atMs - nowMs;
     memory.writes = rememberWrite(memory.writes, nowMs);
@@ -359,26 +388,44 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   #memory(key: ObjectKey): KeyMemory {
     const known = this.#memories.get(key);
     if (known) return known;
-    const memory: KeyMemory = { conflicts: 0, failingSinceMs: undefined, told: undefined, writes: [], hasTurn: false, refusals: new Map() };
+    const memory: KeyMemory = {
+      conflicts: 0,
+      failingSinceMs: undefined,
+      told: undefined,
+      writes: [],
+      heldUntilMs: undefined,
+      hasTurn: false,
+      refusals: new Map(),
+    };
     this.#memories.set(key, memory);
     return memory;
   }
 
   /** The run is over and all is done; what was tried again at its time was not refused. */
-  #succeeded(key: ObjectKey, nowMs = 0): void {
+  #succeeded(key: ObjectKey, nowMs = 0, plan?: P): void {
     const memory = this.#memories.get(key);
     if (!memory) return;
-    for (const [part, { untilMs }] of memory.refusals) if (untilMs <= nowMs) memory.refusals.delete(part);
+    for (const [part, { untilMs, input }] of memory.refusals)
+      if (untilMs <= nowMs && !(plan && isHeldBack(plan, part, input))) memory.refusals.delete(part);
     memory.conflicts = 0;
     memory.failingSinceMs = undefined;
+    memory.heldUntilMs = undefined;
     memory.told = undefined;
     memory.hasTurn = false;
     if (memory.refusals.size === 0 && memory.writes.length === 0) this.#memories.delete(key);
   }
 
-  #retryAtMs(key: ObjectKey): number | undefined {
-    const memory = this.#memories.get(key);
-    return memory && memory.refusals.size > 0 ? earliest(Array.from(memory.refusals.values(), ({ untilMs }) => untilMs)) : undefined;
+  /** What was refused may be taken now; how often it was is not forgotten. */
+  #retryRefused(): void {
+    for (const { refusals } of this.#memories.values()) {
+      for (const [part, refusal] of refusals) refusals.set(part, { ...refusal, untilMs: 0 });
+    }
+  }
+
+  /** What is held back past its time waits for its limit. */
+  #retryAtMs(key: ObjectKey, nowMs: number): number | undefined {
+    const refusals = this.#memories.get(key)?.refusals.values() ?? [];
+    return earliest(Array.from(refusals, ({ untilMs }) => (untilMs > nowMs ? untilMs : undefined)));
   }
 
   #forget(key: ObjectKey): void {
@@ -389,6 +436,10 @@ class Engine<O, L, A, P extends Plan<L, A>> {
 
 function missing(verb: string): never {
   throw new TransientError(`the plan has a step "${verb}" that its controller cannot carry out`, { reason: "InternalError" });
+}
+
+function isHeldBack({ heldBack = [] }: Pick<Plan, "heldBack">, part: string, input: string | undefined): boolean {
+  return heldBack.some((held) => held.part === part && held.input === input);
 }
 
 function dueIn(atMs: number | undefined, nowMs: number): Outcome {

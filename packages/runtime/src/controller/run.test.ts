@@ -27,7 +27,7 @@ const writes: ((client: Client, dryRun: boolean) => Promise<unknown>)[] = [
 
 it("records what was stored, and neither dry runs nor failures", async () => {
   for (const write of writes) {
-    expect(await recordsOf((client) => write(client, false), { status: 200, body: { metadata } })).toEqual([written]);
+    expect(await recordsOf((client) => write(client, false), { status: 200, body: { metadata } })).toMatchObject([written]);
     expect(await recordsOf((client) => write(client, true), { status: 200, body: { metadata } })).toEqual([]);
     expect(await recordsOf((client) => write(client, false), { status: 409, body: { kind: "Status" } })).toEqual([]);
   }
@@ -39,7 +39,7 @@ it("records a delete as such, or as a write where the object waits for finalizer
   expect(await recordsOf((client) => client.delete(ConfigMap, name, { uid: "u" }), gone)).toEqual([
     { type: "deleted", kind: ConfigMap, key: "a/b", uid: "u" },
   ]);
-  expect(await recordsOf((client) => client.delete(ConfigMap, name), waiting)).toEqual([written]);
+  expect(await recordsOf((client) => client.delete(ConfigMap, name), waiting)).toMatchObject([written]);
   for (const answer of [gone, waiting]) expect(await recordsOf((client) => client.delete(ConfigMap, name, { dryRun: true }), answer)).toEqual([]);
 });
 
@@ -50,7 +50,22 @@ it("records as deleted what goes with its last finalizer", async () => {
 });
 
 it("records what a read found, and nothing where it found nothing", async () => {
-  expect(await recordsOf((client) => client.get(ConfigMap, name), { status: 200, body: { metadata } })).toEqual([written]);
+  expect(await recordsOf((client) => client.get(ConfigMap, name), { status: 200, body: { metadata } })).toMatchObject([written]);
   const missing = { status: 404, body: { kind: "Status", details: { name: "b" } } };
   expect(await recordsOf((client) => client.get(ConfigMap, name), missing)).toEqual([]);
+});
+
+it("records what is known of the fields of the object, by the answer or by what was sent", async () => {
+  const whole = { status: 200, body: { metadata, data: { k: "v" } } };
+  const short = { status: 200, body: { kind: "PartialObjectMetadata", metadata } };
+  const contentOf = async (act: (client: Client) => Promise<unknown>, answer: ScriptedAnswer): Promise<unknown> =>
+    (await recordsOf(act, answer)).map((record) => record.type === "written" && record.content);
+  const sent = { metadata: name, data: { k: "sent" } };
+  expect(await contentOf((client) => client.mergePatch(ConfigMap, name, {}), whole)).toMatchObject([{ isWhole: true, object: { data: { k: "v" } } }]);
+  expect(await contentOf((client) => client.create(ConfigMap, sent, { answer: "metadata" }), short)).toMatchObject([
+    { isWhole: true, object: { metadata, data: { k: "sent" } } },
+  ]);
+  expect(await contentOf((client) => client.mergePatch(ConfigMap, name, { data: { k: "sent" } }, { answer: "metadata" }), short)).toMatchObject([
+    { isWhole: false, object: { metadata, data: { k: "sent" } } },
+  ]);
 });

@@ -1,8 +1,8 @@
 // One run of one key: allowed by a term, started, cut at its deadline or with its term, and abandoned if it does not listen.
-import type { Client } from "../client/client.ts";
+import type { Answer, Client, WriteOptions } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
-import { abortRace } from "../client/transport.ts";
+import { abortRace, type SendPermit } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
 import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
@@ -29,6 +29,17 @@ export class TermEndedError extends Error {
     super(message);
     this.name = "TermEndedError";
   }
+}
+
+/** What a write in this term needs: nothing that `isValid` does not allow is sent, and what is under way at the term's end is dropped. `and` may have more to check. */
+export function permitOf(term: Pick<Term, "signal" | "isValid">, and: () => void = () => {}): SendPermit {
+  return {
+    signal: term.signal,
+    check: () => {
+      and();
+      if (!term.isValid()) throw new TermEndedError("write refused: this process does not hold the lease of the controller");
+    },
+  };
 }
 
 /** How a run came out for those who wait for it. */
@@ -115,9 +126,9 @@ export function startRun({ reconcile, clock, deadlineMs, abandonAfterMs }: RunOp
 
 /** What the client of a run is bound to. */
 interface RunClientOptions {
-  /** Sends the requests and records the writes. */
+  /** Sends the requests, asking the permit once more as it does so, and records the writes. */
   readonly client: Client;
-  readonly term: Term;
+  readonly permit: SendPermit;
   /** The run's signal. */
   readonly signal: SignalOnDemand;
   /** Told of every write that was sent; resolves when its fate is known. */
@@ -127,19 +138,20 @@ interface RunClientOptions {
 /**
  * Wraps a client for one run.
  *
- * Guarantees: no write is sent once the run's signal has aborted or its term has run out, checked by the clock at every write, so a run that
- * ignores its signal can do no more harm. When a run is cut in the middle of a write, its call rejects at once but the request is not torn down:
- * its result is recorded all the same, and the key can wait for it, which takes no longer than the transport gives a write.
+ * Guarantees: no write is sent once the run's signal has aborted or its term has run out, checked by the clock when its bytes go out, so a run that
+ * ignores its signal can do no more harm. When a run is cut at its deadline in the middle of a write, its call rejects at once but the request is not torn
+ * down: its result is recorded all the same, and the key can wait for it, which takes no longer than the transport gives a write. When the term ends, it
+ * is torn down.
  *
- * Caveat: a request that has left this process cannot be called back.
+ * Caveat: a request that has left this machine cannot be called back.
  */
-export function runClient({ client, term, signal: signalOfRun, onSent }: RunClientOptions): Client {
+export function runClient({ client, permit, signal: signalOfRun, onSent }: RunClientOptions): Client {
   function write<R>(send: () => Promise<R>, signal?: AbortSignal): Promise<R> {
     const runSignal = signalOfRun();
     try {
       runSignal.throwIfAborted();
       signal?.throwIfAborted();
-      if (!term.isValid()) throw new TermEndedError("write refused: this process no longer holds the lease of the controller");
+      permit.check();
     } catch (refusal) {
       return Promise.reject(refusal);
     }
@@ -157,6 +169,7 @@ export function runClient({ client, term, signal: signalOfRun, onSent }: RunClie
     jsonPatch: (kind, name, patch, options, signal) => write(() => client.jsonPatch(kind, name, patch, options), signal),
     mergePatch: (kind, name, patch, options, signal) => write(() => client.mergePatch(kind, name, patch, options), signal),
     delete: (kind, name, options, signal) => write(() => client.delete(kind, name, options), signal),
+    deleteCollection: (kind, selection, options, signal) => write(() => client.deleteCollection(kind, selection, options), signal),
     request: (request, signal) =>
       request.method === "GET" ? client.request(request, signal ?? signalOfRun()) : write(() => client.request(request), signal),
   };
@@ -174,6 +187,8 @@ export type WriteRecord =
       readonly resourceVersion: string;
       /** Labels after the write: they decide which selections see it. */
       readonly labels: Readonly<Record<string, string>>;
+      /** What is known of the object after the write, for selections by field; `isWhole` if what is missing there is missing in the object. Default nothing. */
+      readonly content?: { readonly object: object; readonly isWhole: boolean };
     }
   | { readonly type: "deleted"; readonly kind: Kind; readonly key: ObjectKey; readonly uid: string | undefined };
 
@@ -185,34 +200,46 @@ export type WriteRecord =
  * has seen it, no change of the cache would follow.
  */
 export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
-  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, dryRun: boolean | undefined): Seen => {
+  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, { dryRun, answer, sent, isWhole = true }: Sent): Seen => {
     const { uid, resourceVersion, labels = {} } = object.metadata;
     // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
     if (dryRun || !resourceVersion) return object;
     const key = keyOfObject(object);
+    // Of an answer in metadata, the rest is what was sent.
+    const content = answer === "metadata" ? { object: { ...sent, ...object }, isWhole } : { object, isWhole: true };
     // Taking the last finalizer off an object that is being deleted removes it.
-    onAnswer(isFinalDeletion(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels });
+    onAnswer(isFinalDeletion(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels, content });
     return object;
   };
   return {
     async get(kind, name, signal) {
       const object = await client.get(kind, name, signal);
-      return object && written(kind, object, false);
+      return object && written(kind, object, {});
     },
     list: (kind, selection, signal) => client.list(kind, selection, signal),
-    create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), options?.dryRun),
-    replace: async (kind, object, options, signal) => written(kind, await client.replace(kind, object, options, signal), options?.dryRun),
-    apply: async (kind, object, options, signal) => written(kind, await client.apply(kind, object, options, signal), options.dryRun),
+    create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), { ...options, sent: object }),
+    replace: async (kind, object, options, signal) =>
+      written(kind, await client.replace(kind, object, options, signal), { ...options, sent: object }),
+    apply: async (kind, object, options, signal) => written(kind, await client.apply(kind, object, options, signal), { ...options, sent: object }),
     jsonPatch: async (kind, name, patch, options, signal) =>
-      written(kind, await client.jsonPatch(kind, name, patch, options, signal), options?.dryRun),
+      written(kind, await client.jsonPatch(kind, name, patch, options, signal), { ...options, isWhole: false }),
     mergePatch: async (kind, name, patch, options, signal) =>
-      written(kind, await client.mergePatch(kind, name, patch, options, signal), options?.dryRun),
+      written(kind, await client.mergePatch(kind, name, patch, options, signal), { ...options, sent: patch, isWhole: false }),
     async delete(kind, name, options, signal) {
       const waiting = await client.delete(kind, name, options, signal);
-      if (waiting) return written(kind, waiting, options?.dryRun);
+      if (waiting) return written(kind, waiting, { ...options, isWhole: false });
       if (!options?.dryRun) onAnswer({ type: "deleted", kind, key: keyOf(name), uid: options?.uid });
       return undefined;
     },
+    deleteCollection: (kind, selection, options, signal) => client.deleteCollection(kind, selection, options, signal),
     request: (request, signal) => client.request(request, signal),
   };
+}
+
+/** How a write was made. */
+interface Sent extends WriteOptions<Answer> {
+  /** What was sent, if it has the form of the object. */
+  readonly sent?: object;
+  /** Whether it was the whole object. */
+  readonly isWhole?: boolean;
 }

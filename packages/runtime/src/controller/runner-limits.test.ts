@@ -1,5 +1,8 @@
 // What ends a run before it is done: its deadline, and the end of a term.
 import { describe, expect, test } from "vitest";
+import { createClient } from "../client/kube-client.ts";
+import { abortRace, ConnectionError, type Transport } from "../client/transport.ts";
+import type { ControllerScope } from "./controller.ts";
 import { deaf, runnerRig } from "./runner-rig.fixture.ts";
 import { thingKind } from "./small-world.fixture.ts";
 
@@ -129,5 +132,82 @@ describe("terms", () => {
     expect(refused).toMatchObject([{ code: "TermEnded" }]);
     expect(world.stored.has("test/z")).toBe(false);
     expect(reports).toEqual([]);
+  });
+
+  /** A transport on which writes wait, as for credentials or a socket, and which then does what every transport does. */
+  function waitingTransport(): { readonly transport: Transport; readonly sent: string[]; readonly waiting: (() => void)[] } {
+    const sent: string[] = [];
+    const waiting: (() => void)[] = [];
+    const send: Transport["send"] = async ({ path, permit }) => {
+      const turn = Promise.withResolvers<void>();
+      waiting.push(turn.resolve);
+      await abortRace(turn.promise, permit?.signal);
+      permit?.check();
+      sent.push(path);
+      throw new ConnectionError("no answer");
+    };
+    return { transport: { send, close() {} }, sent, waiting };
+  }
+
+  test.each(["stop", "expire"] as const)("a write that waits in the transport when the term ends (%s) is dropped with a typed error", async (how) => {
+    const { transport, sent, waiting } = waitingTransport();
+    const refused: unknown[] = [];
+    const { clock, world, lead } = runnerRig(
+      async ({ client }) => {
+        // It does not listen to its signal, and the transport must not rely on that.
+        await client.create(thingKind, { metadata: { namespace: "test", name: "z" } }).catch((error: unknown) => refused.push(error));
+      },
+      {},
+      { client: createClient(transport) },
+    );
+    for (const name of ["a", "b", "c"]) world.put(name, 1);
+    const term = lead();
+    await clock.advance(50);
+    expect(waiting).toHaveLength(3);
+    term[how]();
+    await clock.advance(50);
+    for (const turn of waiting) turn();
+    await clock.advance(50);
+    expect(sent).toEqual([]);
+    expect(refused).toMatchObject(["a", "b", "c"].map(() => ({ code: "TermEnded" })));
+  });
+
+  test("a write that waits in the transport when its run is cut at the deadline is not sent later", async () => {
+    const { transport, sent, waiting } = waitingTransport();
+    const { clock, world, lead } = runnerRig(
+      ({ client, signal }) => client.delete(thingKind, { namespace: "test", name: "z" }, {}, signal).then(() => undefined),
+      { deadlineMs: 1_000 },
+      { client: createClient(transport) },
+    );
+    world.put("a", 1);
+    lead();
+    await clock.advance(1_500);
+    for (const turn of waiting) turn();
+    await clock.advance(1);
+    expect(sent).toEqual([]);
+  });
+
+  test("the client of a controller's scope writes only while a term lasts, and reads at any time", async () => {
+    const { transport, sent, waiting } = waitingTransport();
+    const write = (scope: ControllerScope | undefined): Promise<unknown> =>
+      (scope?.client.delete(thingKind, { namespace: "test", name: "z" }) ?? Promise.resolve()).catch((error: unknown) => error);
+    const { clock, lead, scope } = runnerRig(async () => {}, {}, { client: createClient(transport) });
+    const before = write(scope);
+    waiting.shift()?.();
+    expect(await before).toMatchObject({ code: "TermEnded" });
+    const term = lead();
+    await clock.advance(10);
+    const within = write(scope);
+    waiting.shift()?.();
+    expect(await within).toMatchObject({ code: "Connection" });
+    expect(sent).toHaveLength(1);
+    const late = write(scope);
+    term.expire();
+    waiting.shift()?.();
+    expect(await late).toMatchObject({ code: "TermEnded" });
+    void scope?.client.get(thingKind, { namespace: "test", name: "z" }).catch(() => undefined);
+    waiting.shift()?.();
+    await clock.advance(0);
+    expect(sent).toHaveLength(2);
   });
 });

@@ -13,7 +13,7 @@ export interface RunnerRig {
   readonly clock: VirtualClock;
   readonly world: SmallWorld;
   readonly runner: ControllerRunner;
-  readonly reports: { key: string; outcome: ReportedOutcome }[];
+  readonly reports: { key: string; outcome: ReportedOutcome | undefined }[];
   /** Begins a term. */
   readonly lead: () => { readonly ended: Promise<void>; readonly drain: () => void; readonly stop: () => void; readonly expire: () => void };
   /** What the controller was set up with. */

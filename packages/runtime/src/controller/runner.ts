@@ -1,9 +1,10 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
-import type { Cache, MetadataOnly, MetadataWatchOptions, WatchOptions } from "../cache/cache.ts";
+import { type AnyWatch, type AnyWatchOptions, type Cache, statesOf, type Watch } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
-import type { Kind, KubeObject, ObjectKey, Stored } from "../client/kind.ts";
+import type { Kind, ObjectKey } from "../client/kind.ts";
 import type { ServerClock } from "../client/observed-transport.ts";
+import type { Sender } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
@@ -11,11 +12,21 @@ import type { Metrics } from "../observe/metrics.ts";
 import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
 import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
-import { type Activity, type ControllerDefinition, type ControllerObserver, type ControllerScope, silentObserver } from "./controller.ts";
-import { failureOf, type Reporter } from "./failure.ts";
-import type { Operator } from "./owned-objects.ts";
-import { type Term, trackAnswers, type WriteRecord } from "./run.ts";
-import { RequestedKeys, cacheTrigger, type Trigger } from "./trigger.ts";
+import {
+  type Activity,
+  type ControllerDefinition,
+  type ControllerObserver,
+  type ControllerScope,
+  type Outcome,
+  type Reconcile,
+  type Run,
+  silentObserver,
+} from "./controller.ts";
+import { type Failure, failureOf, type Reporter } from "./failure.ts";
+import type { Schemas } from "../manager/schema-watch.ts";
+import { type Operator, ownersOf } from "./owned-objects.ts";
+import { permitOf, type Term, trackAnswers, type WriteRecord } from "./run.ts";
+import { RequestedKeys, cacheTrigger, type Trigger, type UnreadableFor, unreadableFor } from "./trigger.ts";
 import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 
@@ -33,21 +44,31 @@ export interface RunnerOptions {
   readonly events: (controller: string) => EventRecorder;
   /** Namespaces the operator is limited to; default all. */
   readonly namespaces?: readonly string[];
+  /** The operator's own namespace. Default `default`. */
+  readonly operatorNamespace?: string;
   readonly observer?: ControllerObserver;
   /** The client stores nothing, so no cache will ever show a write and none is waited for. Default false. */
   readonly dryRun?: boolean;
   /** Default: nothing is known about the server's clock. */
   readonly serverClock?: ServerClock;
+  /** See `ControllerScope`. Default: there is none. */
+  readonly installationKey?: ControllerScope["installationKey"];
   /** Default: outcomes are only logged and counted. */
   readonly report?: Reporter;
+  /** Wakes all keys when the schema of a kind that the controller watches has changed. Default: nobody looks. */
+  readonly schemas?: Schemas;
   /** How long a run may take to end after its signal aborted, before its worker is taken from it. Default 1,000. */
   readonly abandonAfterMs?: number;
   /** How long reporting one outcome may take. Default 10,000. */
   readonly reportDeadlineMs?: number;
+  /** For controllers that say nothing else; see `ControllerDefinition.resyncMs`. Default 10 h, as controller-runtime's `SyncPeriod`. */
+  readonly resyncMs?: number;
 }
 
-/** As controller-runtime's `SyncPeriod`. */
 const defaultResyncMs = 36_000_000;
+
+/** Long enough for thousands of keys not to come at once, and for each API server to have taken a schema in that one of them shows. */
+const wakeWithinMs = 10_000;
 
 /**
  * One controller in this process, active or not.
@@ -60,9 +81,13 @@ export class ControllerRunner {
   readonly #options: RunnerOptions;
   readonly #caches = new Set<Cache<unknown>>();
   readonly #triggers: Trigger[] = [];
+  readonly #unreadable: UnreadableFor[] = [];
+  readonly #schemaListeners: (() => void)[] = [];
   readonly #sessions = new Set<LeadershipTerm>();
   readonly #shown: Pick<ShownKeys<never>, "sweep">[] = [];
   readonly #requested = new RequestedKeys();
+  /** Of which keys the operator's reporter was told a failure, since when, and on which kind of object it shows. */
+  readonly #reported = new Map<ObjectKey, { readonly sinceMs: number; readonly primary: Kind | undefined }>();
   readonly #blocked = new BlockedKeys();
   readonly #slots: WorkerSlots;
   readonly #place: WorkerContext;
@@ -79,13 +104,17 @@ export class ControllerRunner {
     this.#slots = new WorkerSlots(concurrency, clock);
     observer.registered(name, { concurrency, activity: () => this.activity() });
     const reconcile = definition.setup(this.#scope(name, log, options.events(name)));
+    options.schemas?.subscribe(
+      () => Array.from(this.#caches, ({ kind }) => kind),
+      () => this.#schemaChanged(log),
+    );
     this.#place = {
       controller: name,
-      reconcile,
+      reconcile: (run) => this.#reconcile(reconcile, run),
       deadlineMs: definition.deadlineMs ?? 60_000,
       abandonAfterMs: options.abandonAfterMs ?? 1_000,
       reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
-      resyncMs: definition.resyncMs ?? defaultResyncMs,
+      resyncMs: definition.resyncMs ?? options.resyncMs ?? defaultResyncMs,
       triggers: this.#triggers,
       requested: this.#requested,
       slots: this.#slots,
@@ -97,14 +126,14 @@ export class ControllerRunner {
       oddDelay: oddDelayLog(log),
       observer,
       dryRun: options.dryRun ?? false,
-      trackedClient: (onWrite) => (options.dryRun ? options.client : trackAnswers(options.client, onWrite)),
-      whenObserved: (write) => this.#whenObserved(write, log),
-      report: async (failure, run) => {
-        if (reconcile.failed) return reconcile.failed(failure, run);
-        const { code, reason, message } = failure;
-        const { key, now, client, signal } = run;
-        return options.report?.({ controller: name, primary: definition.primary, key, outcome: { code, reason, message }, now, client }, signal);
+      trackedClient: (permit, onWrite) => {
+        const sending = sendingAs(options.client, { flow: name, permit });
+        return options.dryRun ? sending : trackAnswers(sending, onWrite);
       },
+      whenObserved: (write) => this.#whenObserved(write, log),
+      report: (failure, run) => this.#report(reconcile, failure, run),
+      onRefused: () => options.schemas?.expectChange(),
+      isReported: (key) => this.#reported.has(key),
     };
   }
 
@@ -130,6 +159,7 @@ export class ControllerRunner {
     this.#sessions.add(session);
     // A lost lease takes effect at once, also while the last runs are still being stopped.
     term.signal.addEventListener("abort", sweep, { once: true });
+    void this.#findReported(session, term.signal);
     try {
       await session.work();
     } finally {
@@ -159,34 +189,53 @@ export class ControllerRunner {
   }
 
   #scope(controller: string, log: Logger, events: EventRecorder): ControllerScope {
-    const { operator, client, caches, clock, random, metrics, namespaces = [], dryRun = false, serverClock } = this.#options;
+    const {
+      operator,
+      client,
+      caches,
+      clock,
+      random,
+      metrics,
+      namespaces = [],
+      operatorNamespace = "default",
+      dryRun = false,
+      serverClock,
+    } = this.#options;
     const remember = <V>(cache: Cache<V>): Cache<V> => {
       this.#caches.add(cache);
       return cache;
     };
-    function watch<V = Stored<MetadataOnly>>(kind: Kind, options: MetadataWatchOptions<V>): Cache<V>;
-    function watch<T extends KubeObject, V = Stored<T>>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V>;
-    function watch<T extends KubeObject, V>(kind: Kind<T>, options?: WatchOptions<T, V>): Cache<V> {
-      return remember(caches.watch(kind, options));
-    }
+    const watch = ((kind: Kind, watched?: AnyWatchOptions) =>
+      remember((caches.watch as AnyWatch)(kind, { unreadable: "error", ...watched }))) as Watch;
+    const trigger: ControllerScope["trigger"] = (cache, keysOf, { when } = {}) => {
+      remember(cache);
+      const source = { cache, ...(keysOf && { keysOf }), ...(when && { when }) };
+      this.#triggers.push(cacheTrigger(source, log));
+      this.#unreadable.push(unreadableFor(source));
+    };
     return {
       controller,
       operator,
-      client,
+      client: sendingAs(client, { flow: controller, permit: permitOf({ signal: this.#closed.signal, isValid: () => this.#mayWrite() }) }),
       clock,
       random,
       log,
       metrics,
       events,
       namespaces,
+      operatorNamespace,
       dryRun,
       closed: this.#closed.signal,
       serverAheadMs: () => serverClock?.aheadMs(),
+      onSchemaChange: (listener) => void this.#schemaListeners.push(listener),
+      installationKey: this.#options.installationKey ?? (() => Promise.resolve(undefined)),
+      isServed: (cache) => this.#options.caches.statusOf(cache).state.type !== "missing",
       watch,
-      trigger: (cache, keysOf = (change) => [change.key]) => {
-        remember(cache);
-        this.#triggers.push(cacheTrigger(cache, keysOf, log));
+      owns: (cache, owner = this.definition.primary) => {
+        if (!owner) throw new Error(`${controller}: owns() needs the kind of the owner, or a primary kind`);
+        trigger(cache, (change) => statesOf(change).flatMap((object) => ownersOf(object, operator, owner)));
       },
+      trigger,
       enqueue: (key, { afterMs = 0 } = {}) => {
         // Here, zero means at once.
         this.#requested.ask(key, clock.monotonic() + (afterMs === 0 ? 0 : clampedDelayMs(afterMs)));
@@ -200,8 +249,60 @@ export class ControllerRunner {
     };
   }
 
+  /** A key that an unreadable object concerns is not run: what it would be decided from is not what is there. */
+  async #reconcile(reconcile: Reconcile, run: Run): Promise<Outcome | void> {
+    for (const find of this.#unreadable) {
+      const error = find(run.key);
+      if (error) throw error;
+    }
+    return reconcile(run);
+  }
+
+  /** Without a failure: takes back what was reported of the key. */
+  async #report(reconcile: Reconcile, failure: Failure | undefined, run: Run): Promise<void> {
+    const { report, clock } = this.#options;
+    const { name: controller, primary: declared } = this.definition;
+    const { key, now, client, signal } = run;
+    // What the controller holds of an object that it cannot read is out of date, if it holds anything.
+    const isOwn = failure?.unreadable?.key === key;
+    if (failure && reconcile.failed && !isOwn) return reconcile.failed(failure, run);
+    const { sinceMs = clock.monotonic(), primary = isOwn ? failure?.unreadable?.kind : declared } = this.#reported.get(key) ?? {};
+    if (failure) this.#reported.set(key, { sinceMs, primary });
+    const outcome = failure && { code: failure.code, reason: failure.reason, message: failure.message };
+    await report?.({ controller, primary, key, outcome, failingForMs: clock.monotonic() - sinceMs, now, client }, signal);
+    if (!failure) this.#reported.delete(key);
+  }
+
+  /** What an earlier process has reported is taken back too, once a run succeeds. */
+  async #findReported(session: LeadershipTerm, signal: AbortSignal): Promise<void> {
+    const { report, log, dryRun = false } = this.#options;
+    const { primary, name } = this.definition;
+    if (!primary || !report?.standing || dryRun) return;
+    try {
+      for (const key of await report.standing(primary, name, signal)) {
+        if (!this.#reported.has(key)) this.#reported.set(key, { sinceMs: this.#options.clock.monotonic(), primary });
+        session.enqueue(key, {});
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      const { reason, message, unexpected } = failureOf(error);
+      log.warn({ controller: name, reason, error: message, ...unexpected }, "could not look for conditions that an earlier process has set");
+    }
+  }
+
+  #schemaChanged(log: Logger): void {
+    log.info({}, "the schema of a watched kind has changed: every object is looked at again");
+    for (const listener of this.#schemaListeners) listener();
+    for (const session of this.#sessions) session.wakeAll(wakeWithinMs);
+  }
+
   #mayShow(): boolean {
     for (const session of this.#sessions) if (session.active) return true;
+    return false;
+  }
+
+  #mayWrite(): boolean {
+    for (const session of this.#sessions) if (session.mayWrite) return true;
     return false;
   }
 
@@ -223,6 +324,10 @@ export class ControllerRunner {
     }
     return seen;
   }
+}
+
+function sendingAs(client: Client, sender: Sender): Client {
+  return client.sendingAs?.(sender) ?? client;
 }
 
 /** Says once for each controller that it asked for a delay that makes no sense: who does so once usually does so in every run. */

@@ -1,5 +1,5 @@
 // For tests: one kind of object, a server that stores it, and a cache of it that can be told to lag behind.
-import type { Cache, Change, DeepReadonly } from "../cache/cache.ts";
+import type { Cache, Change, DeepReadonly, Watch } from "../cache/cache.ts";
 import type { Caches, WatchStatus } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import { defineKind, keyOf, keyOfObject, type KubeObject, type ObjectKey, resourceOf, type Stored } from "../client/kind.ts";
@@ -91,7 +91,7 @@ export class SmallWorld {
       quietForMs: 0,
     });
     return {
-      watch: () => this.cache as Cache<never>,
+      watch: (() => this.cache) as unknown as Watch,
       start: () => {},
       statuses: () => [status()],
       statusOf: status,
@@ -113,6 +113,7 @@ export class SmallWorld {
       jsonPatch: refuse,
       mergePatch: refuse,
       delete: refuse,
+      deleteCollection: refuse,
       request: refuse,
     };
     return client;

@@ -2,14 +2,14 @@
 import { hash } from "node:crypto";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
-import { type Kind, type KubeObject, nameOf, type Stored } from "../client/kind.ts";
+import type { Kind, KubeObject, Stored } from "../client/kind.ts";
 import { LruMap } from "../lru-map.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import { redactAndCut } from "../observe/redaction.ts";
 import type { Run } from "./controller.ts";
-import type { Report, Reporter } from "./failure.ts";
-import { canonicalJson, fieldManagerOf, isSame, type Operator } from "./owned-objects.ts";
+import { canonicalJson } from "./owned-objects.ts";
 import type { EventObject, PlannedEvent, ReasonTable, ReportedStatus, StatusObject, StatusReport } from "./plan.ts";
+import { isSame } from "./stored-form.ts";
 
 /** An object whose controller reports in `status`. */
 export interface WithStatus<Status> extends KubeObject {
@@ -17,16 +17,16 @@ export interface WithStatus<Status> extends KubeObject {
 }
 
 /** Makes `status` the whole status that this field manager reports. True if it had to be sent. Fails with `Conflict` if the very object is gone. */
-export async function writeStatus<Status, T extends WithStatus<Status>>(
+export async function writeStatus<T extends WithStatus<unknown>>(
   through: { readonly client: Client; readonly signal?: AbortSignal },
-  target: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly status: Status; readonly fieldManager: string },
+  target: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly status: NonNullable<NoInfer<T>["status"]>; readonly fieldManager: string },
 ): Promise<boolean> {
   const { kind, object, status, fieldManager } = target;
   if (isSame(object.status, status)) return false;
   const { name, namespace, uid } = object.metadata;
-  const applied: WithStatus<Status> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
+  const applied: WithStatus<unknown> = { metadata: { name, uid, ...(namespace ? { namespace } : {}) }, status };
   const options = { fieldManager, force: true, subresource: "status", answer: "metadata" } as const;
-  await through.client.apply<WithStatus<Status>, "metadata">(kind, applied, options, through.signal);
+  await through.client.apply<WithStatus<unknown>, "metadata">(kind, applied, options, through.signal);
   return true;
 }
 
@@ -94,6 +94,18 @@ function isUnchanged(a: Condition, b: Condition): boolean {
 }
 
 // What a plan reports: conditions with their times, one write if that is new, and Events of what has changed.
+
+/** What a kind's status says besides its conditions. */
+type StatusFields<T extends WithStatus<unknown>> = Omit<NonNullable<T["status"]>, "conditions">;
+
+/** A report whose fields are checked against the kind's status: all that it needs, and nothing that it does not have. */
+export function reportOn<T extends WithStatus<unknown>>(
+  kind: Kind<T>,
+  object: Stored<T> & StatusObject["object"],
+  report: Omit<StatusReport<NoInfer<StatusFields<T>>>, "regarding">,
+): StatusReport<StatusFields<T>> {
+  return { regarding: { kind, object }, ...report };
+}
 
 /** The whole status that a report comes to, from the one before. */
 export function statusAfter(
@@ -255,53 +267,4 @@ export class StatusReporter {
     const options = { fieldManager: this.#fieldManager, force: true, subresource: "status", answer: "metadata" } as const;
     await run.client.apply<Reported, "metadata">(kind, { metadata, status }, options, run.signal);
   }
-}
-
-// Shows users how their object fares: a failed run becomes the condition `Ready=False` and an Event on the object.
-
-interface Conditioned extends KubeObject {
-  readonly status?: { readonly conditions?: readonly Condition[] };
-}
-
-/** Reasons that are part of optimistic concurrency: the next try, milliseconds later, reads what is new. Nobody needs to hear of them. */
-const unremarkable: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists", "NotFound"]);
-
-/**
- * A reporter for controllers that have a primary kind with `status.conditions`. Success is not its business: a reconcile that succeeds writes its own status, `Ready` included.
- * Only the condition `Ready` is touched, and only if it says something new.
- */
-export function conditionReporter(options: { readonly operator: Operator; readonly events: EventRecorder }): Reporter {
-  return async (report, signal) => {
-    const { primary, outcome, key } = report;
-    if (!primary) return;
-    if (outcome.code === "Transient" && unremarkable.has(outcome.reason)) return;
-    const { reason, message } = outcome;
-    const object = await writeNotReady(report, primary, { fieldManager: fieldManagerOf(options.operator, report.controller), signal });
-    if (!object) return;
-    const type = outcome.code === "Waiting" ? "Normal" : "Warning";
-    options.events.record({ kind: primary, object: { ...nameOf(key), uid: object.metadata.uid }, type, reason, message });
-  };
-}
-
-/** Resolves to the object, or to undefined if there is none to report on. */
-async function writeNotReady(
-  { client, key, now, outcome }: Report,
-  primary: Kind<Conditioned>,
-  { fieldManager, signal }: { readonly fieldManager: string; readonly signal: AbortSignal },
-): Promise<{ readonly metadata: { readonly uid: string } } | undefined> {
-  const object = await client.get(primary, nameOf(key), signal);
-  if (!object) return undefined;
-  const { resourceVersion, generation } = object.metadata;
-  const { reason, message } = outcome;
-  const before = object.status?.conditions ?? [];
-  const conditions = setCondition(before, { type: "Ready", status: "False", reason, message, observedGeneration: generation }, now);
-  if (conditions === before) return object;
-  // The resourceVersion keeps conditions that were written meanwhile: the patch fails, and the next run reports again.
-  return client.mergePatch(
-    primary,
-    nameOf(key),
-    { metadata: { resourceVersion }, status: { conditions } },
-    { fieldManager, subresource: "status", answer: "metadata" },
-    signal,
-  );
 }

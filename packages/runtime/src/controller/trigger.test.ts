@@ -1,16 +1,17 @@
 // Whoever listens to a trigger hears of all there is, at their own pace, and of what changes meanwhile.
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { Change } from "../cache/cache.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
 import { SmallWorld } from "./small-world.fixture.ts";
-import { cacheTrigger, type Enqueue } from "./trigger.ts";
+import { annotationsChanged, cacheTrigger, type Enqueue, generationChanged, labelsChanged } from "./trigger.ts";
 
 /** A listener to a world with the things a, b and c, and what it asked for. */
 function listen() {
   const world = new SmallWorld();
   for (const name of ["a", "b", "c"]) world.put(name, 1);
   const asked: string[] = [];
-  const trigger = cacheTrigger(world.cache, ({ key }) => [key], silentLog);
+  const trigger = cacheTrigger({ cache: world.cache }, silentLog);
   const ask: Enqueue = (key, { priority }) => void asked.push(priority === initialListPriority ? `${key} in the list` : key);
   const { replay, stop } = trigger(ask);
   return { world, asked, replay: () => replay(ask), stop };
@@ -32,4 +33,38 @@ it("hears of changes before, between and after the steps, until it stops", () =>
   stop();
   world.put("b", 2);
   expect(asked).toEqual(["test/c", "test/a in the list", "test/d", "test/b in the list", "test/c in the list", "test/a"]);
+});
+
+describe("changes that count", () => {
+  const before = { metadata: { generation: 1, labels: { a: "1" }, annotations: { b: "1" } } };
+  const updated = (metadata: object): Change<typeof before> => ({
+    type: "updated",
+    key: "test/a",
+    previous: before,
+    value: { metadata: { ...before.metadata, ...metadata } },
+  });
+  it.each([
+    [{}, [false, false, false]],
+    [{ generation: 2 }, [true, false, false]],
+    [{ deletionTimestamp: "2026-01-01T00:00:00Z" }, [true, false, false]],
+    [{ labels: { a: "2" } }, [false, true, false]],
+    [{ annotations: {} }, [false, false, true]],
+  ])("%j", (metadata, counts) => {
+    expect([generationChanged, labelsChanged, annotationsChanged].map((counted) => counted(updated(metadata)))).toEqual(counts);
+    expect(generationChanged({ type: "deleted", key: "test/a", previous: before })).toBe(true);
+  });
+
+  it("are the only ones that wake a key", () => {
+    const world = new SmallWorld();
+    world.put("a", 1);
+    const asked: string[] = [];
+    const { stop } = cacheTrigger(
+      { cache: world.cache, when: (change) => "value" in change && change.value.size !== 2 },
+      silentLog,
+    )((key) => void asked.push(key));
+    world.put("a", 2);
+    world.put("a", 3);
+    stop();
+    expect(asked).toEqual(["test/a"]);
+  });
 });

@@ -1,10 +1,12 @@
 // What makes a controller's keys run: changes of its caches, and keys it asks for itself.
 import type { Cache, Change } from "../cache/cache.ts";
-import type { ObjectKey } from "../client/kind.ts";
+import type { ObjectKey, ObjectMeta } from "../client/kind.ts";
 import type { Logger } from "../observe/logger.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
 import type { AddOptions } from "../queue/work-queue.ts";
 import { safeErrorSummary } from "../observe/redaction.ts";
+import { UnreadableError } from "./failure.ts";
+import { isSame } from "./stored-form.ts";
 
 /** Asks for a run of a key. */
 export type Enqueue = (key: ObjectKey, options: AddOptions) => void;
@@ -19,13 +21,78 @@ interface Subscription {
   readonly stop: () => void;
 }
 
+/** A cache, and the keys that its changes concern. */
+export interface TriggerSource<V> {
+  readonly cache: Cache<V>;
+  /** Default: the object's own key. */
+  readonly keysOf?: (change: Change<V>) => readonly ObjectKey[];
+  /** Which changes count. Default: all. */
+  readonly when?: (change: Change<V>) => boolean;
+}
+
+// Changes that count, for `trigger`. What appears, goes or is made anew always does.
+
+/** As much of an object as says what kind of change it was. */
+interface WithMetadata {
+  readonly metadata: Pick<ObjectMeta, "generation" | "labels" | "annotations" | "deletionTimestamp">;
+}
+
+/** The spec has changed, or the object is to go: not its status, labels or annotations. For kinds that have a generation. */
+export function generationChanged(change: Change<WithMetadata>): boolean {
+  if (change.type !== "updated") return true;
+  const [before, after] = [change.previous.metadata, change.value.metadata];
+  return before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
+}
+
+/** Labels have changed. */
+export function labelsChanged(change: Change<WithMetadata>): boolean {
+  return change.type !== "updated" || !isSame(change.previous.metadata.labels ?? {}, change.value.metadata.labels ?? {});
+}
+
+/** Annotations have changed. */
+export function annotationsChanged(change: Change<WithMetadata>): boolean {
+  return change.type !== "updated" || !isSame(change.previous.metadata.annotations ?? {}, change.value.metadata.annotations ?? {});
+}
+
+/** The object of the cache that keeps a key from being run, because nobody can read it. */
+export type UnreadableFor = (key: ObjectKey) => UnreadableError | undefined;
+
+/** Says of each key whether an object that concerns it cannot be read. Costs nothing while all can. */
+export function unreadableFor<V>(source: TriggerSource<V>): UnreadableFor {
+  return (key) => {
+    const { cache } = source;
+    for (const object of cache.unreadable?.keys() ?? []) {
+      if (keysOfUnreadable(source, object).includes(key))
+        return new UnreadableError(cache.kind, object, cache.unreadable?.get(object)?.error ?? "Error");
+    }
+    return undefined;
+  };
+}
+
+/** Those that its last state concerned. Of one that never had any only its own key is known, and that only where keys are the cache's. */
+function keysOfUnreadable<V>({ cache, keysOf }: TriggerSource<V>, key: ObjectKey): readonly ObjectKey[] {
+  if (!keysOf) return [key];
+  if (!cache.identity(key)) return [];
+  const value = cache.get(key);
+  try {
+    return value === undefined ? [] : keysOf({ type: "updated", key, value, previous: value });
+  } catch {
+    // Said when the trigger heard of it.
+    return [];
+  }
+}
+
 /** Makes a trigger. What `keysOf` throws is logged; the keys of that one change are lost, everything else goes on. */
-export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => readonly ObjectKey[], log: Logger): Trigger {
+export function cacheTrigger<V>(source: TriggerSource<V>, log: Logger): Trigger {
+  const { cache, keysOf = (change: Change<V>) => [change.key], when = () => true } = source;
   return (enqueueChanged) => {
+    const hearUnreadable = (object: ObjectKey, enqueue = enqueueChanged): void => {
+      for (const key of keysOfUnreadable(source, object)) enqueue(key, {});
+    };
     const hear = (change: Change<V>, enqueue = enqueueChanged): void => {
       const priority = change.type === "added" && change.initial ? initialListPriority : 0;
       try {
-        for (const key of keysOf(change)) enqueue(key, { priority });
+        if (when(change)) for (const key of keysOf(change)) enqueue(key, { priority });
       } catch (error) {
         const fields = { kind: cache.kind.kind, object: change.key, change: change.type, ...safeErrorSummary(error) };
         log.error(fields, "a trigger could not name the keys of a change; they run only when something else changes");
@@ -33,8 +100,10 @@ export function cacheTrigger<V>(cache: Cache<V>, keysOf: (change: Change<V>) => 
     };
     function* replay(enqueue: Enqueue): Generator<void> {
       for (const [key, value] of cache.entries()) yield hear({ type: "added", key, value, initial: true }, enqueue);
+      for (const key of cache.unreadable?.keys() ?? []) yield hearUnreadable(key, enqueue);
     }
-    return { replay, stop: cache.subscribe((change) => hear(change), { replay: false }) };
+    const stops = [cache.subscribe((change) => hear(change), { replay: false }), cache.unreadable?.subscribe((key) => hearUnreadable(key))];
+    return { replay, stop: () => stops.forEach((stop) => stop?.()) };
   };
 }
 

@@ -11,6 +11,7 @@ function elect(
   clock: VirtualClock,
   server: SimulatedLeases,
   isAnswering: () => boolean,
+  identity = "me",
 ): { readonly elector: LeaseElector; readonly terms: string[] } {
   const terms: string[] = [];
   /** The server always hears; whether its answer arrives is another matter. */
@@ -25,7 +26,7 @@ function elect(
   };
   const elector = new LeaseElector({
     lease: "demo",
-    identity: "me",
+    identity,
     times: defaultLeaseTimes,
     store,
     clock,
@@ -76,4 +77,22 @@ test("a lease that somebody deleted is lost at once, and taken anew only after w
   stop.abort();
   await clock.advance(2_000);
   await ended;
+});
+
+test("a lease that is given back has a new holder within a second, whenever that is", async () => {
+  for (let givenBackMs = 5_000; givenBackMs < 7_000; givenBackMs += 100) {
+    const clock = new VirtualClock();
+    const server = new SimulatedLeases();
+    const [first, second] = [elect(clock, server, () => true), elect(clock, server, () => true, "other")];
+    const [stopFirst, stopSecond] = [new AbortController(), new AbortController()];
+    const ended = [first.elector.run(stopFirst.signal), second.elector.run(stopSecond.signal)];
+    await clock.advance(givenBackMs);
+    expect(server.leases.get("demo")?.spec?.holderIdentity).toBe("me");
+    stopFirst.abort();
+    await clock.advance(1_000);
+    expect(server.leases.get("demo")?.spec?.holderIdentity).toBe("other");
+    stopSecond.abort();
+    await clock.advance(2_000);
+    await Promise.all(ended);
+  }
 });

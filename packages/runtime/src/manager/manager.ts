@@ -15,7 +15,7 @@ interface LeaderElectionOptions {
   readonly enabled: boolean;
   /** Where the Leases are kept. */
   readonly namespace: string;
-  /** Unique among all processes that ever take part; see `processIdentity`. */
+  /** Unique among all processes that take part at a time; see `claimIdentity`. */
   readonly identity: string;
   /** Default 15 s, 10 s, 2 s. */
   readonly durations?: LeaseTimes;
@@ -55,7 +55,9 @@ export function createManager(options: ManagerOptions): Manager {
   checkLeaseTimes(times);
   const outages = new OutageLog(log, clock);
   const election = enabled ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace) } : undefined;
-  const controllers = options.controllers.map((definition) => new ManagedController(definition, { ...options, election, graceMs }));
+  const controllers = options.controllers.map(
+    (definition) => new ManagedController(definition, { ...options, operatorNamespace: namespace, election, graceMs }),
+  );
   const lastStates = new Map<string, string>();
 
   function look(): void {

@@ -1,6 +1,4 @@
 // A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import { type Caches, createCaches, type WatchStatus } from "../cache/caches.ts";
 import type { ConnectionConfig } from "../client/auth/connection-config.ts";
 import type { Event } from "../client/builtin-kinds.ts";
@@ -8,12 +6,12 @@ import type { Client } from "../client/client.ts";
 import { dryRunClient } from "../client/dry-run-client.ts";
 import { createHttpTransport } from "../client/http/http-transport.ts";
 import { createClient } from "../client/kube-client.ts";
-import { observeServerClock, observeTransport } from "../client/observed-transport.ts";
-import type { Transport } from "../client/transport.ts";
+import { observeServerClock, observeTransport, observeWarnings } from "../client/observed-transport.ts";
+import type { AnswerLimits, Transport } from "../client/transport.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { ControllerDefinition } from "../controller/controller.ts";
 import type { Operator } from "../controller/owned-objects.ts";
-import { conditionReporter } from "../controller/status.ts";
+import { outcomeCondition } from "../controller/outcome-condition.ts";
 import { SeriesEventRecorder } from "../observe/events.ts";
 import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
 import { createLogger, type Logger } from "../observe/logger.ts";
@@ -22,14 +20,10 @@ import { controllerMetrics, observeCaches, observeProcess, observeWatches, reque
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { LeaseTimes } from "./lease-elector.ts";
+import { installationKey } from "./installation-key.ts";
 import { type ControllerStatus, createManager } from "./manager.ts";
-
-// The name under which a process holds leases.
-
-/** The host, which in a cluster is the pod, for people; and something that no other process has, so that a restarted one is a new one. */
-export function processIdentity(): string {
-  return `${hostname()}_${randomUUID()}`;
-}
+import { claimIdentity } from "./process-identity.ts";
+import { SchemaWatch } from "./schema-watch.ts";
 
 /** What an operator process is made of. Everything but the first three has a default that suits production. */
 export interface OperatorOptions {
@@ -42,6 +36,10 @@ export interface OperatorOptions {
   readonly namespaces?: readonly string[];
   /** Default: on, in the connection's namespace or else `default`, held 15 s. */
   readonly leaderElection?: { readonly enabled?: boolean; readonly namespace?: string; readonly durations?: LeaseTimes };
+  /** What the API server may send. Defaults as in `AnswerLimits`. */
+  readonly answerLimits?: AnswerLimits;
+  /** Every key runs again this often, spread over a tenth of it; nothing is written where nothing changed. Default 10 h. */
+  readonly resyncMs?: number;
   /** Checks and logs every write and makes none; takes no Lease and records no Event. Default false. */
   readonly dryRun?: boolean;
   /** Where `/metrics` is served, such as `:8080`. Default `0`: nowhere. */
@@ -58,7 +56,7 @@ export interface OperatorOptions {
   readonly random?: Random;
   /** Default: HTTP to the connection's server. */
   readonly transport?: Transport;
-  /** Where proxies are looked up. Default the process's. */
+  /** Where proxies are looked up, and `POD_UID`: a container that is started again in its pod takes the Leases of the one before at once. Default the process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -92,6 +90,13 @@ export interface StartedOperator {
   watches(): readonly WatchStatus[];
 }
 
+/** Aborts when the process is asked to stop, by SIGTERM or SIGINT. The second such signal ends it at once: nobody should have to reach for SIGKILL. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort(new Error(`received ${name}`)));
+  return stop.signal;
+}
+
 /** How long Events that are still to be written may hold up the end. */
 const lastEventsMs = 2000;
 
@@ -101,18 +106,24 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const slice = sharedTimeSlice(clock);
   const log = options.log ?? createLogger();
   const metrics = createMetrics();
-  const wire = options.transport ?? createHttpTransport({ ...connection, env, userAgent: operator.name, clock });
+  const { maxHeadBytes, ...bodyLimits } = options.answerLimits ?? {};
+  const wire =
+    options.transport ??
+    createHttpTransport({ ...connection, env, userAgent: operator.name, clock, ...(maxHeadBytes !== undefined && { maxHeadBytes }) });
   const host = new URL(connection.server).host;
   const { transport: timed, serverClock } = observeServerClock(wire, clock);
-  const transport = observeTransport(timed, { clock, onRequest: requestMetrics(metrics, host) });
-  const direct = createClient(transport, { clock, random });
+  const warned = observeWarnings(timed, ({ request, text }) => log.warn({ request, warning: text }, "the API server warns; this is said once"));
+  const transport = observeTransport(warned, { clock, onRequest: requestMetrics(metrics, host) });
+  const direct = createClient(transport, { clock, random, ...bodyLimits });
   const client = dryRun ? dryRunClient(direct, (write) => log.info(write, "dry run: this write is withheld")) : direct;
-  const caches = createCaches({ transport, clock, random, log, namespaces: options.namespaces ?? [] });
-  const identity = processIdentity();
+  const caches = createCaches({ transport, clock, random, log, namespaces: options.namespaces ?? [], limits: bodyLimits });
+  await using held = await claimIdentity(operator.name, env["POD_UID"]);
+  const { identity } = held;
   const recorder = new SeriesEventRecorder({ client, clock, random, log, metrics, reportingDomain: operator.domain, reportingInstance: identity });
   const events = (controller: string) => (dryRun ? { record() {} } : recorder.forController(controller));
   const { enabled = true, namespace = connection.namespace ?? "default", durations } = options.leaderElection ?? {};
 
+  const schemas = new SchemaWatch({ client: direct, clock, random, log });
   const manager = createManager({
     operator,
     client,
@@ -123,11 +134,14 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     metrics,
     events,
     serverClock,
+    schemas,
+    installationKey: installationKey(client, { operator, namespace, nowMs: () => clock.now() }),
     dryRun,
     controllers: options.controllers,
     namespaces: options.namespaces ?? [],
     observer: controllerMetrics(metrics),
-    report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
+    report: outcomeCondition({ operator, events, client: direct, clock, namespaces: options.namespaces ?? [] }),
+    ...(options.resyncMs !== undefined && { resyncMs: options.resyncMs }),
     leaderElection: { enabled: enabled && !dryRun, namespace, identity, leasePrefix: `${operator.name}-`, ...(durations && { durations }) },
   });
 
@@ -153,7 +167,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   try {
     // Setting up and opening the watches are long work, each by itself: all of this code runs for the first time.
     if (slice.used) await slice.pause();
-    const running = manager.run(signal);
+    const running = Promise.all([manager.run(signal), schemas.run(signal)]);
     options.onStarted?.({
       healthUrl: server.healthUrl,
       metricsUrl: server.metricsUrl,

@@ -39,7 +39,7 @@ describe("createLogger", () => {
       cause: { type: "Error", message: "socket hang up with token=[redacted]", stack: expect.stringContaining("logger.test.ts") },
     });
     log.error(new TypeError("oops"), "a bug");
-    expect(JSON.parse(lines[1] ?? "").err).toMatchObject({ type: "TypeError", message: "oops" });
+    expect(JSON.parse(lines[1] ?? "").err).toMatchObject({ type: "TypeError", message: "an unexpected TypeError" });
   });
 
   test("takes secrets out of messages, fields and children", () => {

@@ -54,6 +54,7 @@ describe("createMetrics", () => {
         "gauge runtime_build_info{version,revision,node}",
         "gauge runtime_cache_objects{resource,namespace,keep}",
         "gauge runtime_cache_received_bytes{resource,namespace,keep}",
+        "gauge runtime_cache_unreadable_objects{resource,namespace,keep}",
         "gauge runtime_event_loop_delay_max_seconds{}",
         "gauge runtime_event_loop_delay_p99_seconds{}",
         "counter runtime_events_dropped_total{cause}",
@@ -133,14 +134,17 @@ describe("createMetrics", () => {
       { resource: "secrets", namespace: undefined, state: { type }, synced: type === "live", objects: 1, quietForMs: 2500 },
     ]);
     observeCaches(metrics, () => [
-      { resource: "secrets", namespace: undefined, keep: "digest", objects: 2, receivedBytes: 100 },
-      { resource: "secrets", namespace: undefined, keep: "digest", objects: 3, receivedBytes: 10 },
+      { resource: "secrets", namespace: undefined, keep: "digest", objects: 2, unreadable: 1, receivedBytes: 100 },
+      { resource: "secrets", namespace: undefined, keep: "digest", objects: 3, unreadable: 0, receivedBytes: 10 },
     ]);
     expect(await linesOf(metrics, "runtime_watch_state{")).toEqual(['runtime_watch_state{resource="secrets",namespace="",state="syncing"} 1']);
     type = "live";
     expect(await linesOf(metrics, "runtime_watch_state{")).toEqual(['runtime_watch_state{resource="secrets",namespace="",state="live"} 1']);
     expect(await linesOf(metrics, "runtime_watch_quiet_seconds{")).toEqual(['runtime_watch_quiet_seconds{resource="secrets",namespace=""} 2.5']);
     expect(await linesOf(metrics, "runtime_cache_objects{")).toEqual(['runtime_cache_objects{resource="secrets",namespace="",keep="digest"} 5']);
+    expect(await linesOf(metrics, "runtime_cache_unreadable_objects{")).toEqual([
+      'runtime_cache_unreadable_objects{resource="secrets",namespace="",keep="digest"} 1',
+    ]);
   });
 
   test("describes the process", async () => {

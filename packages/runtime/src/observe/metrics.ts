@@ -92,6 +92,7 @@ export const metricTable = {
     labels: ["resource", "verb", "code"],
   },
   runtime_cache_objects: { type: "gauge", help: "Objects in a cache; two ways to keep one kind are two caches.", labels: cache },
+  runtime_cache_unreadable_objects: { type: "gauge", help: "Objects that exist and that a cache cannot read: its keep throws.", labels: cache },
   runtime_cache_received_bytes: { type: "gauge", help: "What a cache has read from the API server since the start, before keep.", labels: cache },
   runtime_events_recorded_total: { type: "counter", help: "Events written, new or repeated.", labels: ["type", "reason"] },
   runtime_events_dropped_total: {

@@ -1,4 +1,4 @@
-// Takes secret material out of text, data and errors before they leave the process, in logs, Events and conditions.
+// What may leave the process in logs, Events, conditions, metrics and on the command line: errors in words that were chosen here, and nothing that looks like a secret.
 
 // Which field names hold secret material, whatever their value looks like.
 
@@ -153,7 +153,7 @@ const maxMessage = 2000;
 
 /** The fields of an error or of whatever else was thrown. Never throws. */
 export function errorFields(thrown: unknown, depth = 0): ErrorFields {
-  if (!(thrown instanceof Error)) return { type: typeof thrown, message: redactAndCut(describe(thrown), maxMessage) };
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: messageOf(thrown) };
   const code = textOf(thrown, "code");
   const reason = textOf(thrown, "reason");
   const deeper = depth + 1 < maxChain;
@@ -161,8 +161,8 @@ export function errorFields(thrown: unknown, depth = 0): ErrorFields {
     type: thrown.name,
     ...(code !== undefined && { code }),
     ...(reason !== undefined && { reason }),
-    message: redactAndCut(thrown.message, maxMessage),
-    ...(code === undefined && typeof thrown.stack === "string" && { stack: redactText(framesOf(thrown.stack)) }),
+    message: messageOf(thrown),
+    ...(code === undefined && typeof thrown.stack === "string" && { stack: redactText(framesOf(thrown)) }),
     ...(deeper && thrown.cause !== undefined && { cause: errorFields(thrown.cause, depth + 1) }),
     ...(deeper && thrown instanceof AggregateError && { errors: thrown.errors.slice(0, maxErrors).map((error) => errorFields(error, depth + 1)) }),
   };
@@ -173,19 +173,12 @@ function textOf(error: Error, name: string): string | undefined {
   return typeof value === "string" ? redactText(value) : typeof value === "number" ? String(value) : undefined;
 }
 
-function describe(thrown: unknown): string {
-  if (typeof thrown === "string") return thrown;
-  try {
-    return JSON.stringify(thrown) ?? String(thrown);
-  } catch {
-    return "a value that cannot be printed was thrown";
-  }
-}
-
-/** The frames alone: the message stands in a field of its own. */
-function framesOf(stack: string): string {
-  const first = stack.search(/^\s+at /m);
-  return first < 0 ? "" : stack.slice(first).split("\n", 12).join("\n");
+/** The frames alone: the message stands in a field of its own, or nowhere. */
+function framesOf(error: Error): string {
+  return safeErrorSummary(error)
+    .frames.slice(0, 12)
+    .map((frame) => `    ${frame}`)
+    .join("\n");
 }
 
 /** A description without the error's own words: parsers and argument checks quote their input there, and the input may be a secret. */
@@ -218,7 +211,22 @@ export function safeErrorPlace(error: unknown): { readonly error: string; readon
   return { error: error.name, frames: (stack.match(/^[ \t]+at .*$/gm) ?? []).slice(0, 3).map((frame) => frame.trim()) };
 }
 
-/** The message of an error, or whatever else was thrown as text. */
+/** What the language, its parsers and its checks of arguments throw: their words quote the input, which may be a secret. */
+const quoting = [SyntaxError, TypeError, RangeError, ReferenceError, URIError, EvalError];
+
+/** True if the words of an error are somebody's who knew what they were about: this project's, or the system's. A class that nobody gave a code is a stranger's. */
+function speaksForItself(error: Error): boolean {
+  if (quoting.some((type) => error instanceof type) || "linePos" in error) return false;
+  return (
+    error.name === "Error" || error instanceof AggregateError || error instanceof DOMException || ("code" in error && typeof error.code === "string")
+  );
+}
+
+/**
+ * The message of an error in words that may be shown to anybody. The words of one that nobody foresaw are withheld, and it is called by its name: see
+ * `safeErrorSummary` for where it was thrown.
+ */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (!(thrown instanceof Error)) return `a thrown ${typeof thrown}`;
+  return speaksForItself(thrown) ? redactAndCut(thrown.message, maxMessage) : `an unexpected ${thrown.name}`;
 }

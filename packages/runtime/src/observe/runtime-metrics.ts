@@ -68,6 +68,8 @@ interface CacheStatistics {
   /** How objects are kept: `whole`, `metadata`, or the name of the function. */
   readonly keep: string;
   readonly objects: number;
+  /** Objects that cannot be read. */
+  readonly unreadable: number;
   /** Read from the server since the start. */
   readonly receivedBytes: number;
 }
@@ -92,8 +94,10 @@ export function observeCaches(metrics: RuntimeMetrics, statistics: () => readonl
   const { of } = metrics;
   metrics.beforeScrape(() => {
     of.runtime_cache_objects.reset();
+    of.runtime_cache_unreadable_objects.reset();
     of.runtime_cache_received_bytes.reset();
-    for (const { resource, namespace = "", keep, objects, receivedBytes } of statistics()) {
+    for (const { resource, namespace = "", keep, objects, unreadable, receivedBytes } of statistics()) {
+      of.runtime_cache_unreadable_objects.inc({ resource, namespace, keep }, unreadable);
       of.runtime_cache_objects.inc({ resource, namespace, keep }, objects);
       of.runtime_cache_received_bytes.inc({ resource, namespace, keep }, receivedBytes);
     }

@@ -164,6 +164,12 @@ describe("rbacObjects", () => {
         namespace: system
       rules:
       - apiGroups:
+        - ""
+        resources:
+        - secrets
+        verbs:
+        - create
+      - apiGroups:
         - coordination.k8s.io
         resources:
         - leases
@@ -200,7 +206,7 @@ describe("rbacObjects", () => {
         "cluster: nodes",
         "default: events",
         "shop: configmaps secrets secrets events widgets widgets/status",
-        "system: leases",
+        "system: secrets leases",
         "web: configmaps secrets secrets events widgets widgets/status",
       ]
     `);

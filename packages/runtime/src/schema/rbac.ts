@@ -1,6 +1,7 @@
 // RBAC objects from declared access: the least that lets the declared rules through.
 import type { KubeObject } from "../client/kind.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
+import { installationKeyAccess } from "../manager/installation-key.ts";
 import { leaseAccess } from "../manager/lease-elector.ts";
 
 /** A rule of a Role or ClusterRole. */
@@ -38,9 +39,9 @@ interface RbacOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-const verbOrder: readonly Verb[] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+const verbOrder: readonly Verb[] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 /** Verbs that the API server never or not reliably checks against a name. */
-const namelessVerbs: ReadonlySet<Verb> = new Set(["list", "watch", "create"]);
+const namelessVerbs: ReadonlySet<Verb> = new Set(["list", "watch", "create", "deletecollection"]);
 
 /** `plural` or `plural/subresource`. */
 function resourceOfRule({ kind, subresource }: AccessRule): string {
@@ -188,6 +189,7 @@ export function managerAccess({
     places[namespace] = [...(places[namespace] ?? []), ...rules];
   };
   if (leaderElection) add(operatorNamespace, leaseAccess);
+  add(operatorNamespace, installationKeyAccess);
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
   return { access: eventAccess, accessIn: places };
 }

@@ -71,7 +71,7 @@ describe("scalars", () => {
       `"{"pattern":"^(\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\\\+|-)?(([0-9]+(\\\\.[0-9]*)?)|(\\\\.[0-9]+))))?$","x-kubernetes-int-or-string":true}"`,
     );
     expect(words(duration())).toMatchInlineSnapshot(
-      `"{"type":"string","maxLength":64,"pattern":"^(0|([0-9]+(\\\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$","x-kubernetes-validations":[{"rule":"self.matches(r'^(0|([0-9]+(\\\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$') && self.findAll(r'[0-9.]+[a-zµ]+').map(p, double(p.find(r'[0-9.]+')) * (p.endsWith('ns') ? 1e-9 : p.endsWith('us') || p.endsWith('µs') ? 1e-6 : p.endsWith('ms') ? 1e-3 : p.endsWith('s') ? 1.0 : p.endsWith('m') ? 60.0 : 3600.0)).sum() < 3153600001.0 && duration(self) <= duration('876000h')","message":"must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h (100 years)"}]}"`,
+      `"{"type":"string","maxLength":64,"x-kubernetes-validations":[{"rule":"self.matches(r'^(0|([0-9]+(\\\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$') && self.findAll(r'[0-9.]+[a-zµ]+').map(p, double(p.find(r'[0-9.]+')) * (p.endsWith('ns') ? 1e-9 : p.endsWith('us') || p.endsWith('µs') ? 1e-6 : p.endsWith('ms') ? 1e-3 : p.endsWith('s') ? 1.0 : p.endsWith('m') ? 60.0 : 3600.0)).sum() < 3153600001.0 && duration(self) <= duration('876000h')","message":"must be a duration such as 30s, 720h or 1h30m, and not longer than 876000h (100 years)"}]}"`,
     );
     expect(words(objectName())).toMatchInlineSnapshot(
       `"{"type":"string","minLength":1,"maxLength":253,"pattern":"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"}"`,

@@ -325,7 +325,15 @@ function structural(node: JsonNode, path: string): JsonSchemaProps {
   const { title, description, default: fallback, cel = [], needsRule, preserveUnknownFields: keeps, properties = {}, items } = node;
   if (needsRule !== undefined && cel.length === 0) throw new SchemaError(path, needsRule);
   checkRules(cel, path);
-  const shared = { title, description, default: fallback, "x-kubernetes-validations": cel.length > 0 ? cel : undefined };
+  // A pattern that fails keeps rules from being looked at, and shows itself: where a rule says the same in words, that is enough.
+  const isInWords = cel.some(({ rule, message }) => message !== undefined && rule.startsWith("self.matches("));
+  const shared = {
+    title,
+    description,
+    default: fallback,
+    "x-kubernetes-validations": cel.length > 0 ? cel : undefined,
+    ...(isInWords && { pattern: undefined }),
+  };
   if (node.intOrString) {
     const pattern = node.pattern === undefined ? undefined : goPattern(new RegExp(node.pattern), path);
     return ordered({ ...shared, pattern, "x-kubernetes-int-or-string": true });

@@ -2,13 +2,17 @@
 export { type RunningOperator, startOperator } from "./running-operator.ts";
 export { VirtualClock } from "./virtual-clock.ts";
 export { type Line, type OpenWatch, openWatch } from "./watch-lines.ts";
-export { everything, startCluster, withWatchList } from "./cluster/cluster.ts";
+export { everything, realPods, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
 export { type ClusterAccess, clusterFilesIn, type Grant, type ServiceAccountName, type Subject, writeKubeconfig } from "./cluster/cluster-access.ts";
+export { commonFiles, hostFile, imageArchive, type ImageContent, type ImageSettings, librariesOf } from "./cluster/image.ts";
+export { nodeNetwork } from "./cluster/node-configuration.ts";
+export { connectWithin, forwardTo, hostSocket, realNodeObstacle } from "./cluster/real-node.ts";
+export { type ArchiveEntry, compressedTarArchive, tarArchive } from "./cluster/tar-archive.ts";
 export type { Manifests } from "./cluster/manifests.ts";
 export { freePort, type ServerProcess } from "./cluster/server-process.ts";
 export { BuildError, findBinaries } from "./cluster/binaries.ts";
-export { clusterToolNames, toolNames } from "./cluster/tool-module.ts";
+export { clusterToolNames, nodeToolNames, toolNames } from "./cluster/tool-module.ts";
 export type { ToolName } from "./cluster/tool-module.ts";
 export {
   type Authority,

@@ -13,10 +13,12 @@ import {
   type WatchDecoder,
   type WireEvent,
 } from "./decoders.ts";
+import { defaultWatchLimits } from "./watch-limits.ts";
 import { decodeProtobufStatus, protobufObjectReader, readMetadataOnly } from "../wire/protobuf-objects.ts";
 import { WireError } from "../wire/protobuf-reader.ts";
 
 const readSecret = protobufObjectReader({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true }) ?? readMetadataOnly;
+const { maxEventBytes } = defaultWatchLimits;
 const secretType = { apiVersion: "v1", kind: "Secret" };
 
 const word = fc.oneof(
@@ -84,8 +86,8 @@ describe("watch decoders", () => {
         const expected = events.map(([type, object]) => ({ type: type.toLowerCase(), object }));
         const json = Buffer.concat(events.map(([type, object]) => jsonLine(type, object)));
         const protobuf = Buffer.concat(events.map(([type, object]) => protobufFrame(type, envelope("Secret", secretMessage(object)))));
-        expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType)), cutInto(json, cuts))).toEqual(expected);
-        expect(decodeAll(new ProtobufWatchDecoder(readSecret), cutInto(protobuf, cuts))).toEqual(expected);
+        expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType), maxEventBytes), cutInto(json, cuts))).toEqual(expected);
+        expect(decodeAll(new ProtobufWatchDecoder(readSecret, maxEventBytes), cutInto(protobuf, cuts))).toEqual(expected);
       }),
     );
   });
@@ -94,9 +96,9 @@ describe("watch decoders", () => {
     fc.assert(
       fc.property(secret, (object) => {
         const expected = [{ type: "added", object: { metadata: object.metadata } }];
-        expect(decodeAll(new JsonWatchDecoder(finishMetadata), [jsonLine("ADDED", object)])).toEqual(expected);
+        expect(decodeAll(new JsonWatchDecoder(finishMetadata, maxEventBytes), [jsonLine("ADDED", object)])).toEqual(expected);
         const frame = protobufFrame("ADDED", envelope("Secret", secretMessage(object)));
-        expect(decodeAll(new ProtobufWatchDecoder(readMetadataOnly), [frame])).toEqual(expected);
+        expect(decodeAll(new ProtobufWatchDecoder(readMetadataOnly, maxEventBytes), [frame])).toEqual(expected);
       }),
     );
   });
@@ -136,8 +138,8 @@ describe("watch decoders", () => {
       { type: "bookmark", resourceVersion: "42", endOfInitialEvents: true },
       { type: "error", status: body },
     ];
-    expect(decodeAll(new ProtobufWatchDecoder(readSecret), protobuf)).toEqual(expected);
-    expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType)), json)).toEqual(expected);
+    expect(decodeAll(new ProtobufWatchDecoder(readSecret, maxEventBytes), protobuf)).toEqual(expected);
+    expect(decodeAll(new JsonWatchDecoder(finishWhole(secretType), maxEventBytes), json)).toEqual(expected);
     expect(decodeProtobufStatus(envelope("Status", status))).toEqual(body);
   });
 
@@ -148,11 +150,11 @@ describe("watch decoders", () => {
         fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 5 }),
         (object, damages) => {
           const frames = [protobufFrame("ADDED", envelope("Secret", secretMessage(object))), jsonLine("ADDED", object)];
-          const decoders = [new ProtobufWatchDecoder(readSecret), new JsonWatchDecoder(finishWhole(secretType))];
+          const decoders = [new ProtobufWatchDecoder(readSecret, maxEventBytes), new JsonWatchDecoder(finishWhole(secretType), maxEventBytes)];
           const failures: unknown[] = [];
           frames.forEach((frame, i) => {
             for (const [place, byte] of damages) frame[4 + Math.floor(place * (frame.length - 5))] = byte;
-            failures.push(failureOf(() => decodeAll(decoders[i] ?? new JsonWatchDecoder(finishMetadata), [frame])));
+            failures.push(failureOf(() => decodeAll(decoders[i] ?? new JsonWatchDecoder(finishMetadata, maxEventBytes), [frame])));
           });
           expect(failures.filter((failure) => failure !== undefined && !(failure instanceof WireError))).toEqual([]);
         },
@@ -160,6 +162,24 @@ describe("watch decoders", () => {
       { numRuns: 500 },
     );
     const planted = Buffer.from('{"type":"ADDED","object":{"data":{"password":hunter2}}}\n');
-    expect(() => decodeAll(new JsonWatchDecoder(finishMetadata), [planted])).toThrow(/^json: \d+ characters that are not JSON$/);
+    expect(() => decodeAll(new JsonWatchDecoder(finishMetadata, maxEventBytes), [planted])).toThrow(/^json: \d+ characters that are not JSON$/);
+  });
+
+  it("take no more of an event than they may, from its first bytes on in protobuf, and then fail with a typed error", () => {
+    const limit = 1_000;
+    const tooLong = { code: "AnswerTooLong", part: "event", maxBytes: limit };
+    const json = new JsonWatchDecoder(finishMetadata, limit);
+    expect(decodeAll(json, [Buffer.alloc(limit, "x")])).toEqual([]);
+    expect(() => decodeAll(json, [Buffer.from("x")])).toThrow(expect.objectContaining(tooLong));
+    const whole = new JsonWatchDecoder(finishMetadata, limit);
+    expect(() => decodeAll(whole, [Buffer.from(`${"x".repeat(limit + 1)}\n`)])).toThrow(expect.objectContaining(tooLong));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(limit + 1);
+    expect(() => decodeAll(new ProtobufWatchDecoder(readSecret, limit), [length])).toThrow(expect.objectContaining(tooLong));
+  });
+
+  it("take many events at once that are longer together", () => {
+    const line = jsonLine("ADDED", { ...secretType, metadata: { name: "a", uid: "u", resourceVersion: "1" } });
+    expect(decodeAll(new JsonWatchDecoder(finishMetadata, line.length), [Buffer.concat(Array.from({ length: 50 }, () => line))])).toHaveLength(50);
   });
 });

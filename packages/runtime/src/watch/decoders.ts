@@ -2,6 +2,7 @@
 import type { StatusBody } from "../client/api-error.ts";
 import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
+import { AnswerTooLongError } from "../client/transport.ts";
 import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
 import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";
 
@@ -78,7 +79,7 @@ export type WireEvent =
   | { readonly type: "bookmark"; readonly resourceVersion: string; readonly endOfInitialEvents: boolean }
   | { readonly type: "error"; readonly status: StatusBody };
 
-/** Turns the bytes of a watch into events. Throws `WireError` on bytes that are none; messages never quote the bytes. */
+/** Turns the bytes of a watch into events. Throws `WireError` on bytes that are none, and `AnswerTooLongError`; messages never quote the bytes. */
 export interface WatchDecoder {
   push(chunk: Uint8Array): void;
   /** The next complete event, or undefined until more bytes come. */
@@ -107,11 +108,13 @@ const newline = 0x0a;
 export class JsonWatchDecoder implements WatchDecoder {
   readonly #queue = new ByteQueue();
   readonly #finish: FinishObject;
+  readonly #maxEventBytes: number;
   /** How much of the queue is known to hold no newline, so that a long line is searched once. */
   #searched = 0;
 
-  constructor(finish: FinishObject) {
+  constructor(finish: FinishObject, maxEventBytes: number) {
     this.#finish = finish;
+    this.#maxEventBytes = maxEventBytes;
   }
 
   push(chunk: Uint8Array): void {
@@ -122,8 +125,10 @@ export class JsonWatchDecoder implements WatchDecoder {
     const queue = this.#queue;
     while (queue.length > this.#searched) {
       const found = queue.bytes.indexOf(newline, queue.start + this.#searched);
-      if (found < 0 || found >= queue.end) {
-        this.#searched = queue.length;
+      const length = (found < 0 || found >= queue.end ? queue.end : found) - queue.start;
+      if (length > this.#maxEventBytes) throw new AnswerTooLongError("event", this.#maxEventBytes);
+      if (length === queue.length) {
+        this.#searched = length;
         return undefined;
       }
       const line = queue.bytes.toString("utf8", queue.start, found);
@@ -205,17 +210,17 @@ function parseJson(text: string): unknown {
 
 /** Each frame of a watch begins with its length. */
 const lengthBytes = 4;
-/** The API server stores at most a few megabytes per object; a longer frame means that we lost the frame boundaries. */
-const maxFrame = 256 * 1024 * 1024;
 
 /** Decodes a protobuf watch whose objects `readObject` reads. */
 export class ProtobufWatchDecoder implements WatchDecoder {
   readonly #queue = new ByteQueue();
   readonly #reader = new ProtobufReader();
   readonly #readObject: ReadObject;
+  readonly #maxEventBytes: number;
 
-  constructor(readObject: ReadObject) {
+  constructor(readObject: ReadObject, maxEventBytes: number) {
     this.#readObject = readObject;
+    this.#maxEventBytes = maxEventBytes;
   }
 
   push(chunk: Uint8Array): void {
@@ -226,7 +231,7 @@ export class ProtobufWatchDecoder implements WatchDecoder {
     const queue = this.#queue;
     if (queue.length < lengthBytes) return undefined;
     const length = queue.bytes.readUInt32BE(queue.start);
-    if (length > maxFrame) throw new WireError(`protobuf: a watch frame of ${length} bytes`);
+    if (length > this.#maxEventBytes) throw new AnswerTooLongError("event", this.#maxEventBytes);
     if (queue.length < lengthBytes + length) return undefined;
     const start = queue.start + lengthBytes;
     const event = this.#decode(queue.bytes, start, start + length);
@@ -309,11 +314,14 @@ function* readItems(
 
 // The whole body of a response, for answers that are read in one piece.
 
-/** Reads `body` to its end; `received` hears of each chunk's length. */
-export async function readBody(body: AsyncIterable<Uint8Array>, received: (count: number) => void): Promise<Buffer> {
+/** Reads `body` to its end; `received` hears of each chunk's length. Rejects with `AnswerTooLongError` if it is longer than `maxBytes`. */
+export async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number, received: (count: number) => void): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
+  let length = 0;
   for await (const chunk of body) {
     received(chunk.length);
+    length += chunk.length;
+    if (length > maxBytes) throw new AnswerTooLongError("body", maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

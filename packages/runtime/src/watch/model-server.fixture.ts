@@ -23,6 +23,8 @@ export class ModelServer {
   #resourceVersion = 10;
   #oldest = 10;
   #writes = 0;
+  /** Counts the restores. */
+  epoch = 0;
 
   get resourceVersion(): number {
     return this.#resourceVersion;
@@ -69,6 +71,7 @@ export class ModelServer {
 
   /** A restore from a backup: `objects` as they were, and resourceVersions that begin again below those already seen. */
   restore(objects: ReadonlyMap<string, ModelObject>, resourceVersion: number): void {
+    this.epoch++;
     this.objects.clear();
     for (const [key, object] of objects) this.objects.set(key, object);
     this.#resourceVersion = resourceVersion;

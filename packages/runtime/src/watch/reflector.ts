@@ -3,10 +3,10 @@ import { refusalText, retryAfterInBody, type StatusBody } from "../client/api-er
 import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
 import { retryAfterOf } from "../client/response.ts";
-import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
+import { AnswerTooLongError, type Transport, type TransportRequest, type TransportResponse } from "../client/transport.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
-import { messageOf, safeErrorPlace } from "../observe/redaction.ts";
+import { messageOf } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import { decodeProtobufStatus, protobufObjectReader, protobufType, readMetadataOnly } from "../wire/protobuf-objects.ts";
@@ -24,23 +24,13 @@ import {
   type WireEvent,
   type WirePage,
 } from "./decoders.ts";
-import {
-  deadlineOf,
-  defaultWatchLimits,
-  idleWatch,
-  type Observed,
-  step,
-  type WatchEffect,
-  type WatchEvent,
-  type WatchInput,
-  type WatchLimits,
-  type WatchState,
-} from "./step.ts";
+import { deadlineOf, idleWatch, type Observed, step, type WatchEffect, type WatchEvent, type WatchInput, type WatchState } from "./step.ts";
+import { defaultWatchLimits, type WatchLimits } from "./watch-limits.ts";
 
 /** What a reflector needs. */
 interface ReflectorOptions<V> {
   readonly source: WatchSource;
-  /** What is made of each object. One that it throws for is left out, and logged. */
+  /** What is made of each object. Must not throw. */
   readonly keep: (object: Stored<KubeObject>) => V;
   /** Gets every event in order; a returned promise holds the next one back. */
   readonly deliver: (event: WatchEvent<V>) => void | Promise<void>;
@@ -53,6 +43,11 @@ interface ReflectorOptions<V> {
   readonly optional?: boolean;
 }
 
+/** Errors of the API server are small; of a longer one the status says enough. */
+const maxErrorBytes = 1024 * 1024;
+/** How many times fewer objects are asked for when a page was too long. */
+const pageShrink = 8;
+
 /** Aborts a request whose deadline has passed. */
 const overdue = new Error("the watch's deadline has passed");
 
@@ -63,10 +58,12 @@ export class Reflector<V> {
   #state: WatchState = idleWatch;
   #lastByteMs: number;
   #receivedBytes = 0;
+  #pageSize: number;
 
   constructor(options: ReflectorOptions<V>) {
     this.#options = options;
     this.#limits = { ...defaultWatchLimits, ...options.limits };
+    this.#pageSize = this.#limits.pageSize;
     this.#lastByteMs = options.clock.monotonic();
   }
 
@@ -143,27 +140,34 @@ export class Reflector<V> {
 
   #requestFor(effect: Exclude<WatchEffect, { type: "wait" }>): TransportRequest {
     const { source, random } = this.#options;
-    const { minWatchSeconds, maxWatchSeconds, pageSize } = this.#limits;
-    if (effect.type === "fetchPage") return source.pageRequest(pageSize, effect.token);
+    const { minWatchSeconds, maxWatchSeconds } = this.#limits;
+    if (effect.type === "fetchPage") return source.pageRequest(this.#pageSize, effect.token);
     const timeoutSeconds = Math.round(minWatchSeconds + (maxWatchSeconds - minWatchSeconds) * random());
     return effect.type === "openStream" ? source.streamRequest(timeoutSeconds) : source.watchRequest(effect.resourceVersion, timeoutSeconds);
   }
 
   async #refuse(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
     const { status } = response;
-    const body = decodeStatus(contentType, await readBody(response.body, (count) => this.#received(count)));
+    const bytes = await readBody(response.body, maxErrorBytes, (count) => this.#received(count)).catch((error: unknown) => {
+      if (error instanceof AnswerTooLongError) return Buffer.alloc(0);
+      throw error;
+    });
+    const body = decodeStatus(contentType, bytes);
     const retryAfterMs = retryAfterOf(response.headers["retry-after"], this.#options.clock.now()) ?? retryAfterInBody(body);
     return this.#step({ type: "refused", status, message: refusalText(status, body), retryAfterMs });
   }
 
   async #readPage(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
-    const bytes = await readBody(response.body, (count) => this.#received(count));
+    const bytes = await readBody(response.body, this.#limits.maxBodyBytes, (count) => this.#received(count)).catch((error: unknown) => {
+      // Whoever has so large objects gets them in smaller pages.
+      if (error instanceof AnswerTooLongError) this.#pageSize = Math.max(1, Math.floor(this.#pageSize / pageShrink));
+      throw error;
+    });
     const page = this.#options.source.decodePage(contentType, bytes);
     await this.#step({ type: "answered" });
     const slice = sharedTimeSlice(this.#options.clock);
     for (const object of page.objects) {
-      const observed = this.#observe(object);
-      const stepped = observed && this.#stepNow({ type: "pageObjects", objects: [observed] });
+      const stepped = this.#stepNow({ type: "pageObjects", objects: [this.#observe(object)] });
       if (stepped instanceof Promise) await stepped;
       if (slice.used) await slice.pause();
     }
@@ -171,7 +175,7 @@ export class Reflector<V> {
   }
 
   async #readStream(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
-    const decoder = this.#options.source.watchDecoder(contentType);
+    const decoder = this.#options.source.watchDecoder(contentType, this.#limits.maxEventBytes);
     await this.#step({ type: "answered" });
     const slice = sharedTimeSlice(this.#options.clock);
     for await (const chunk of response.body) {
@@ -195,11 +199,8 @@ export class Reflector<V> {
   #inputFor(event: WireEvent): WatchInput<V> {
     switch (event.type) {
       case "added":
-      case "modified": {
-        const observed = this.#observe(event.object);
-        if (observed) return { type: "applied", added: event.type === "added", object: observed };
-        return { type: "deleted", object: identityOf(event.object) };
-      }
+      case "modified":
+        return { type: "applied", added: event.type === "added", object: this.#observe(event.object) };
       case "deleted":
         return { type: "deleted", object: identityOf(event.object) };
       case "bookmark":
@@ -217,14 +218,9 @@ export class Reflector<V> {
     }
   }
 
-  #observe(object: Stored<KubeObject>): Observed<V> | undefined {
+  #observe(object: Stored<KubeObject>): Observed<V> {
     const { key, uid, resourceVersion } = identityOf(object);
-    try {
-      return { key, uid, resourceVersion, value: this.#options.keep(object) };
-    } catch (error) {
-      this.#options.log.error({ key, ...safeErrorPlace(error) }, "keep threw: the object is left out of the cache");
-      return undefined;
-    }
+    return { key, uid, resourceVersion, value: this.#options.keep(object) };
   }
 
   async #step(input: WatchInput<V>): Promise<WatchEffect | undefined> {
@@ -297,7 +293,7 @@ interface WatchSource {
   watchRequest(resourceVersion: string, timeoutSeconds: number): TransportRequest;
   pageRequest(pageSize: number, token: string | undefined): TransportRequest;
   /** The decoder for an answer of this content type. */
-  watchDecoder(contentType: string): WatchDecoder;
+  watchDecoder(contentType: string, maxEventBytes: number): WatchDecoder;
   decodePage(contentType: string, bytes: Buffer): WirePage;
 }
 
@@ -346,9 +342,9 @@ export function watchSource(kind: Kind, selection: Selection, extent: Extent): W
       request({ watch: "true", resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: String(timeoutSeconds) }, accept(false)),
     // Without a resourceVersion the server answers with its latest state, not with what some cache of it remembers.
     pageRequest: (pageSize, token) => request({ limit: String(pageSize), ...(token !== undefined && { continue: token }) }, accept(true)),
-    watchDecoder: (contentType) => {
+    watchDecoder: (contentType, maxEventBytes) => {
       const reader = readerFor(contentType);
-      return reader ? new ProtobufWatchDecoder(reader) : new JsonWatchDecoder(finish);
+      return reader ? new ProtobufWatchDecoder(reader, maxEventBytes) : new JsonWatchDecoder(finish, maxEventBytes);
     },
     decodePage: (contentType, bytes) => {
       const reader = readerFor(contentType);

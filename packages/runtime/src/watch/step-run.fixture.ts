@@ -3,7 +3,8 @@ import { Store } from "../cache/store.ts";
 import type { Change } from "../cache/cache.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import type { ModelObject, ModelServer } from "./model-server.fixture.ts";
-import { defaultWatchLimits, idleWatch, step, type WatchEffect, type WatchInput, type WatchState } from "./step.ts";
+import { defaultWatchLimits } from "./watch-limits.ts";
+import { idleWatch, step, type WatchEffect, type WatchInput, type WatchState } from "./step.ts";
 
 /** How the server treats a WatchList. */
 export type StreamSupport = "supported" | "refused" | "ignored" | "endless";
@@ -28,7 +29,7 @@ export class StepRun {
   #state: WatchState = idleWatch;
   #effect: WatchEffect | undefined;
   #connection: Connection | undefined;
-  #pages: { readonly at: number; readonly objects: readonly ModelObject[] } | undefined;
+  #pages: { readonly at: number; readonly epoch: number; readonly objects: readonly ModelObject[] } | undefined;
 
   constructor(server: ModelServer, support: StreamSupport) {
     this.server = server;
@@ -107,8 +108,12 @@ export class StepRun {
   }
 
   async #page(token: string | undefined): Promise<void> {
-    if (token === undefined) this.#pages = { at: this.server.resourceVersion, objects: [...this.server.objects.values()] };
-    const pages = this.#pages;
+    const { resourceVersion: current, epoch, objects } = this.server;
+    if (token === undefined) this.#pages = { at: current, epoch, objects: [...objects.values()] };
+    const first = this.#pages;
+    // A token of the future is refused; one that a restored server has come to by itself is believed, and means other objects.
+    if (first && first.at > current) return this.input({ type: "refused", status: 504, message: "too large", retryAfterMs: undefined });
+    const pages = first && first.epoch !== epoch ? { at: first.at, objects: [...objects.values()] } : first;
     if (!pages || !this.server.remembers(pages.at)) return this.input({ type: "refused", status: 410, message: "expired", retryAfterMs: undefined });
     const from = Number(token ?? 0);
     await this.input({ type: "answered" });

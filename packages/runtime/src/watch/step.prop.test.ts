@@ -145,4 +145,25 @@ describe("step against a model server", () => {
       { numRuns: 300 },
     );
   });
+
+  it("ends equal to the server when a backup is restored in the middle of a list of pages, however far the new history has come", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 30 }), fc.boolean(), async (later, sinceRestore, isBusyFirst) => {
+        const server = new ModelServer();
+        for (let number = 0; number < 8; number++) server.put(`ns/object-${number}`);
+        const backup = { objects: new Map(server.objects), resourceVersion: server.resourceVersion };
+        for (let number = 0; number < later; number++) server.put(`ns/object-${number % 8}`);
+        const run = new StepRun(server, "refused");
+        while (!(run.state.type === "paging" && run.state.at)) await run.advance();
+        // The server is away while it is restored, so what is under way breaks, and nobody can be reached.
+        await run.fault({ type: "broken", message: "reset" });
+        if (isBusyFirst) await run.fault({ type: "refused", status: 429, message: "starting", retryAfterMs: undefined });
+        await run.fault({ type: "broken", message: "refused" });
+        server.restore(backup.objects, backup.resourceVersion);
+        for (let number = 0; number < sinceRestore; number++) server.put(`ns/new-${number % 4}`);
+        await heal(run);
+        expect(valuesOf(run)).toEqual(valuesOn(server));
+      }),
+    );
+  });
 });

@@ -1,15 +1,7 @@
 // The rules of the watch, one by one: what each answer of the server leads to, and how long it waits.
 import { describe, expect, it } from "vitest";
-import {
-  compareResourceVersions,
-  deadlineOf,
-  defaultWatchLimits as limits,
-  idleWatch,
-  step,
-  type WatchEffect,
-  type WatchInput,
-  type WatchState,
-} from "./step.ts";
+import { compareResourceVersions, deadlineOf, idleWatch, step, type WatchEffect, type WatchInput, type WatchState } from "./step.ts";
+import { defaultWatchLimits as limits } from "./watch-limits.ts";
 
 /** A watch in virtual time that remembers what it last asked for. */
 class Watch {
@@ -78,12 +70,45 @@ describe("the way in", () => {
     expect(watch.input({ type: "ended" }, limits.stableMs).refuse(410).effect).toEqual({ type: "openStream" });
   });
 
-  it("follows the pages, repeats one that failed, and begins again when the token has expired", () => {
-    const watch = started().refuse(400).input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: "t1" });
-    expect(watch.effect).toEqual({ type: "fetchPage", token: "t1" });
-    expect(watch.refuse(503).input({ type: "go" }).effect).toEqual({ type: "fetchPage", token: "t1" });
-    expect(watch.refuse(410).input({ type: "go" }).effect).toEqual({ type: "fetchPage", token: undefined });
-    expect(watch.input({ type: "answered" }).events).toEqual(["init", "init"]);
+  /** On its second page. */
+  const paging = (): Watch => started().refuse(400).input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: "t1" });
+  const firstPage = { type: "fetchPage", token: undefined };
+  const secondPage = { type: "fetchPage", token: "t1" };
+
+  it("follows the pages, and watches from the first one's resourceVersion on", () => {
+    expect(paging().effect).toEqual(secondPage);
+    const last = paging().input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "103", token: undefined });
+    expect([last.effect, last.events]).toEqual([{ type: "openWatch", resourceVersion: "100" }, ["init", "initDone"]]);
+  });
+
+  it.each([400, 401, 403, 410, 500, 503, 504])("begins the list again when the token of a page is answered with %i, after a wait", (status) => {
+    const refused = paging().refuse(status);
+    expect(refused.waitMs).toBeGreaterThan(0);
+    expect(refused.input({ type: "go" }).effect).toEqual(firstPage);
+    expect(refused.input({ type: "answered" }).events).toEqual(["init", "init"]);
+  });
+
+  it("asks for the same page again when the server was too busy, unless it asks for a long wait", () => {
+    expect(paging().refuse(429, limits.resumeWithinMs).input({ type: "go" }).effect).toEqual(secondPage);
+    expect(
+      paging()
+        .refuse(429, limits.resumeWithinMs + 1)
+        .input({ type: "go" }).effect,
+    ).not.toEqual(secondPage);
+  });
+
+  it("asks for the same page again at once when its connection broke; once more, and the list begins again, since the server may be another one", () => {
+    const broken = paging().input({ type: "broken", message: "reset" });
+    expect(broken.effect).toEqual(secondPage);
+    expect(broken.input({ type: "broken", message: "refused" }).waitMs).toBeGreaterThan(0);
+    expect(broken.input({ type: "go" }).effect).toEqual(firstPage);
+    expect(paging().input({ type: "overdue" }).input({ type: "go" }).effect).toEqual(firstPage);
+  });
+
+  it("begins the list again when a page is older than the first: a backup was restored in between", () => {
+    const older = paging().input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "99", token: undefined });
+    expect(older.events).toEqual(["init"]);
+    expect(older.input({ type: "go" }).effect).toEqual(firstPage);
   });
 });
 

@@ -1,4 +1,5 @@
 // The watch as a pure function: a state, something that happened, and the time give the next state, what the store gets, and what to do.
+import type { WatchLimits } from "./watch-limits.ts";
 
 /** Which object, and which state of it. */
 export interface Identity {
@@ -29,44 +30,6 @@ export type WatchEvent<V> =
   | { readonly type: "delete"; readonly object: Identity }
   | { readonly type: "progress"; readonly resourceVersion: string };
 
-/** The times and sizes that govern a watch. Every field has a default, in `defaultWatchLimits`. */
-export interface WatchLimits {
-  /** A WatchList that shows nothing new for this long before its end bookmark, or a page that stands still, is given up. */
-  readonly listStallMs: number;
-  /** A watch without a byte for this long is dead: bookmarks come about every minute. */
-  readonly quietMs: number;
-  /** A stream that lived this long was a success: the next one opens at once and failures are forgotten. */
-  readonly stableMs: number;
-  /** Backoff: the first delay, doubled with each failure up to the longest; half of each delay is random. client-go's reflector has the same two ends. */
-  readonly firstBackoffMs: number;
-  /** A watch that was refused because the server is busy, and has to wait longer than this, begins with a list. Default 2,000. */
-  readonly resumeWithinMs: number;
-  readonly maxBackoffMs: number;
-  /** The longest delay while the kind is not served: a CRD that is installed should be noticed soon. */
-  readonly maxMissingMs: number;
-  /** The longest that a server's `Retry-After` is obeyed. */
-  readonly maxRetryAfterMs: number;
-  /** Objects per page of a list. */
-  readonly pageSize: number;
-  /** The server is asked to end each watch after a random time between these. */
-  readonly minWatchSeconds: number;
-  readonly maxWatchSeconds: number;
-}
-
-export const defaultWatchLimits: WatchLimits = {
-  listStallMs: 30_000,
-  quietMs: 150_000,
-  stableMs: 10_000,
-  firstBackoffMs: 800,
-  resumeWithinMs: 2_000,
-  maxBackoffMs: 30_000,
-  maxMissingMs: 5_000,
-  maxRetryAfterMs: 300_000,
-  pageSize: 500,
-  minWatchSeconds: 300,
-  maxWatchSeconds: 600,
-};
-
 // The vocabulary of the watch's state machine: its states, what can happen to it, and what it asks for.
 
 /** Why the last attempt failed; kept until an attempt is answered well. */
@@ -77,10 +40,18 @@ export type Problem =
   /** The server refuses this verb. */
   | { readonly type: "forbidden"; readonly verb: "list" | "watch" };
 
+/** Where in a list of pages to go on. */
+interface ListPosition {
+  readonly token: string;
+  /** Of the first page: all of them are of one moment. */
+  readonly resourceVersion: string;
+}
+
 /** What to do after a wait. */
 type Resume =
   | { readonly type: "stream" }
-  | { readonly type: "page"; readonly token: string | undefined }
+  /** `at`: undefined for the first page. `repeated`: this page was asked for before. */
+  | { readonly type: "page"; readonly at: ListPosition | undefined; readonly repeated?: boolean }
   | { readonly type: "watch"; readonly resourceVersion: string };
 
 /** What every state carries. */
@@ -99,7 +70,7 @@ export type WatchState = Standing &
     /** A WatchList is open and shows what exists. */
     | { readonly type: "streaming"; readonly openedMs: number; readonly progressMs: number }
     /** A page of a list has been asked for. */
-    | { readonly type: "paging"; readonly token: string | undefined }
+    | { readonly type: "paging"; readonly at: ListPosition | undefined; readonly repeated: boolean }
     /** A watch is open, or being opened, from `resourceVersion`. `answered`: the server has taken it. `moved`: it has delivered something. */
     | {
         readonly type: "watching";
@@ -166,6 +137,7 @@ type StateOf<Type extends WatchState["type"]> = Extract<WatchState, { readonly t
 const failuresBeforePages = 3;
 
 const none: readonly never[] = [];
+const firstPage: Resume = { type: "page", at: undefined };
 
 /** A list of nothing, older than everything. */
 const emptyList: readonly WatchEvent<never>[] = [{ type: "init" }, { type: "initDone", resourceVersion: "0" }];
@@ -221,16 +193,16 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
     case "bookmark": {
       const { resourceVersion } = input;
       // A server that knows WatchList sends no bookmark before the one that ends the initial events.
-      if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
+      if (!input.endOfInitialEvents) return begin({ ...state, streamRefused: true }, firstPage, context);
       const { openedMs, failures, problem, streamRefused } = state;
       const watching: WatchState = { type: "watching", resourceVersion, openedMs, answered: true, moved: true, failures, problem, streamRefused };
       return emit(watching, { type: "initDone", resourceVersion });
     }
     case "refused":
-      if (input.status === 400 || input.status === 422) return begin({ ...state, streamRefused: true }, { type: "page", token: undefined }, context);
+      if (input.status === 400 || input.status === 422) return begin({ ...state, streamRefused: true }, firstPage, context);
       return fail(state, { ...refusal(input, "watch"), resume: { type: "stream" } }, context);
     case "overdue":
-      return begin({ ...state, failures: state.failures + 1 }, { type: "page", token: undefined }, context);
+      return begin({ ...state, failures: state.failures + 1 }, firstPage, context);
     case "ended":
       return fail(
         state,
@@ -248,28 +220,33 @@ function stepStreaming<V>(state: StateOf<"streaming">, input: WatchInput<V>, con
 }
 
 function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: StepContext): WatchStep<V> {
-  const again: Resume = { type: "page", token: state.token };
+  const { at } = state;
   switch (input.type) {
     case "answered": {
       const answered = { ...state, problem: undefined };
-      return state.token === undefined ? emit(answered, { type: "init" }) : stay(answered);
+      return at === undefined ? emit(answered, { type: "init" }) : stay(answered);
     }
     case "pageObjects":
       return { state, events: input.objects.map((object) => ({ type: "initApply", object })), effect: undefined };
     case "pageEnd": {
-      if (input.token !== undefined) return begin(state, { type: "page", token: input.token }, context);
-      const { resourceVersion } = input;
+      // A page that is older than the first is of another history: what is stored was restored from a backup in the middle of the list.
+      if (at && (compareResourceVersions(input.resourceVersion, at.resourceVersion) ?? 0) < 0)
+        return fail(state, { problem: failing("the pages of the list are not of one history"), resume: firstPage }, context);
+      const resourceVersion = at?.resourceVersion ?? input.resourceVersion;
+      if (input.token !== undefined) return begin(state, { type: "page", at: { token: input.token, resourceVersion } }, context);
       const next = begin<V>(state, { type: "watch", resourceVersion }, context);
       return { ...next, events: [{ type: "initDone", resourceVersion }] };
     }
     case "refused":
-      // The token of a page expires with the server's history; only a new list helps.
-      if (input.status === 410) return fail(state, { ...refusal(input, "list"), resume: { type: "page", token: undefined } }, context);
-      return fail(state, { ...refusal(input, "list"), resume: again }, context);
+      // Too busy, which is no reason to ask for more than before, unless it has just come back. Any other refusal may be about the token: it expires with the
+      // server's history, a server that was restored from a backup does not know it, and who is asked for it again would refuse it again.
+      return fail(state, { ...refusal(input, "list"), resume: input.status === 429 && !state.repeated ? { type: "page", at } : firstPage }, context);
     case "broken":
-      return fail(state, { problem: failing(input.message), resume: again }, context);
+      // Where only the connection broke, the page is asked for again at once. A server that is out of reach may be another one later: see `fail`.
+      if (at && !state.repeated) return begin(state, { type: "page", at, repeated: true }, context);
+      return fail(state, { problem: failing(input.message), resume: firstPage }, context);
     case "overdue":
-      return fail(state, { problem: failing("a page of the list did not arrive"), resume: again }, context);
+      return fail(state, { problem: failing("a page of the list did not arrive"), resume: firstPage }, context);
     case "ended":
     case "go":
     case "applied":
@@ -338,7 +315,7 @@ function resuming({ resourceVersion }: StateOf<"watching">): Resume {
 
 /** How a list is made: as a stream where the server can. */
 function listing(state: WatchState): Resume {
-  return state.streamRefused || state.failures >= failuresBeforePages ? { type: "page", token: undefined } : { type: "stream" };
+  return state.streamRefused || state.failures >= failuresBeforePages ? firstPage : { type: "stream" };
 }
 
 function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): WatchStep<V> {
@@ -347,8 +324,10 @@ function begin<V>(state: WatchState, resume: Resume, { nowMs }: StepContext): Wa
   switch (resume.type) {
     case "stream":
       return act({ ...record, type: "streaming", openedMs: nowMs, progressMs: nowMs }, { type: "openStream" });
-    case "page":
-      return act({ ...record, type: "paging", token: resume.token }, { type: "fetchPage", token: resume.token });
+    case "page": {
+      const { at, repeated = false } = resume;
+      return act({ ...record, type: "paging", at, repeated }, { type: "fetchPage", token: at?.token });
+    }
     case "watch":
     default: {
       const { resourceVersion } = resume;
@@ -384,9 +363,9 @@ function fail<V>(state: WatchState, { problem, resume, retryAfterMs }: Failure, 
   const askedMs = Math.min(retryAfterMs ?? 0, limits.maxRetryAfterMs);
   const waitMs = Math.max(delayMs, askedMs);
   // A server that was out of reach, or that we have not looked at for a while, may be another one when we meet it again: restored from a backup, with a
-  // history of its own that soon passes the place where we stood. Nothing would show it; so a watch is resumed only at once, or soon after a server was too
-  // busy for it, and else begins with a list.
-  const isFresh = resume.type === "page" || (resume.type === "watch" && waitMs <= limits.resumeWithinMs);
+  // history of its own that soon passes the place where we stood. Nothing would show it; so a watch or a list is resumed only at once, or soon after a server
+  // was too busy for it, and else begins with a list.
+  const isFresh = resume === firstPage || (resume.type !== "stream" && waitMs <= limits.resumeWithinMs);
   const next = isFresh ? resume : listing({ ...state, failures });
   const waiting: WatchState = { type: "waiting", resume: next, failures, problem: problem ?? state.problem, streamRefused: state.streamRefused };
   // Only what is said twice: of several API servers, one may be behind with a kind that has just been installed.

@@ -226,6 +226,26 @@ describe("conditional writes", () => {
     ]);
   });
 
+  it("deletes what a selection covers, and never everything by accident", async () => {
+    for (const [name, tier] of [
+      ["x", "a"],
+      ["y", "a"],
+      ["z", "b"],
+    ] as const) {
+      await client.create(ConfigMap, { metadata: { namespace, name: `many-${name}`, labels: { tier } } });
+    }
+    const left = async (): Promise<readonly string[]> =>
+      (await client.list(ConfigMap, { namespace, labels: "tier" })).items.map(({ metadata }) => metadata.name);
+    await client.deleteCollection(ConfigMap, { namespace, labels: "tier=a" }, { dryRun: true });
+    expect(await left()).toHaveLength(3);
+    await client.deleteCollection(ConfigMap, { namespace, labels: "tier=a" });
+    expect(await left()).toEqual(["many-z"]);
+    await expect(client.deleteCollection(ConfigMap, { labels: "tier=b" })).rejects.toThrow(
+      "delete configmaps: name a namespace, or everything would go",
+    );
+    await expect(client.deleteCollection(Namespace, {})).rejects.toThrow("delete namespaces: give a selector, or everything would go");
+  });
+
   it("knows that a Namespace is not gone at once", async () => {
     await client.create(Namespace, { metadata: { name: "leaving" } });
     expect((await client.delete(Namespace, { name: "leaving" }))?.status?.phase).toBe("Terminating");

@@ -42,7 +42,7 @@ it("does what it says, with the rights that it declares, and ends cleanly", asyn
     await client.delete(Secret, { namespace, name: "site" });
     await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "site" })).toBeUndefined());
   } finally {
-    operator.kill("SIGTERM");
+    operator.kill("SIGINT");
   }
   expect(await once(operator, "exit")).toEqual([0, null]);
 }, 240_000);

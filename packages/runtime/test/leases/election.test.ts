@@ -68,6 +68,22 @@ describe("two replicas", { concurrent: true }, () => {
     await actsAgain(first);
   });
 
+  test("a container that is started again in its pod takes its Lease at once, and no other process of the pod does while the first one is there", async () => {
+    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: long });
+    const first = await fleet.start();
+    await actsAgain(first);
+    first.signal("SIGSTOP");
+    const beside = await fleet.start(first.podUid);
+    await soon(() => expect(beside.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(3));
+    expect(beside.acts()).toEqual([]);
+    beside.signal("SIGKILL");
+    await beside.exited;
+    first.signal("SIGKILL");
+    await first.exited;
+    // With a lease of ten minutes, it could not be waited for.
+    await actsAgain(await fleet.start(first.podUid));
+  });
+
   test.for(cutOffs)("a leader that is cut off (%s) stops, lives on, and takes over again later", async (how) => {
     await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
     const [first, second] = await pair(fleet);

@@ -1,5 +1,6 @@
 // Replicas as real processes, each behind a fault proxy of its own.
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -18,7 +19,7 @@ const rules = [
 ] as const;
 
 /** What all replicas of a fleet have in common. */
-export type FleetSettings = Pick<ReplicaSettings, "keys" | "leaseTimes">;
+export type FleetSettings = Pick<ReplicaSettings, "keys" | "leaseTimes"> & Partial<Pick<ReplicaSettings, "concurrency" | "pauseMs">>;
 
 /** How a replica can be cut off: nothing passes and nothing breaks; the API server hears nothing; it hears everything, but its answers do not arrive. */
 export const cutOffs = ["silence", "requests are lost", "answers are lost"] as const;
@@ -28,6 +29,7 @@ export type CutOff = (typeof cutOffs)[number];
 /** A replica under the test's control. */
 export class Replica {
   readonly name: string;
+  readonly podUid: string;
   readonly proxy: FaultProxy;
   readonly #child: ChildProcess;
   readonly #activityFile: string;
@@ -37,13 +39,14 @@ export class Replica {
   /** Resolves to the exit code, or to the signal that ended it. */
   readonly exited: Promise<number | string>;
 
-  constructor(settings: ReplicaSettings, proxy: FaultProxy) {
+  constructor(settings: ReplicaSettings, proxy: FaultProxy, podUid: string) {
     this.name = settings.name;
+    this.podUid = podUid;
     this.proxy = proxy;
     this.#activityFile = settings.activityFile;
     this.#metricsFile = settings.metricsFile;
     this.#child = spawn(process.execPath, [join(import.meta.dirname, "replica.ts")], {
-      env: { ...process.env, REPLICA_SETTINGS: JSON.stringify(settings) },
+      env: { ...process.env, REPLICA_SETTINGS: JSON.stringify(settings), POD_UID: podUid },
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.log = this.#child.stdout ? text(this.#child.stdout) : Promise.resolve("");
@@ -99,12 +102,13 @@ export class Fleet implements AsyncDisposable {
     return new Fleet(cluster, namespace, { kubeconfig, settings });
   }
 
-  async start(): Promise<Replica> {
+  /** Starts a replica: a pod of its own, unless another's is given. */
+  async start(podUid: string = randomUUID()): Promise<Replica> {
     const name = `replica-${this.replicas.length}`;
     const proxy = await startFaultProxy(this.#cluster);
     const files = { activityFile: join(this.#folder, name), metricsFile: join(this.#folder, `${name}-metrics`) };
     const place = { kubeconfig: proxy.through(this.#kubeconfig), namespace: this.namespace, ...files };
-    const replica = new Replica({ name, ...place, ...this.#settings }, proxy);
+    const replica = new Replica({ name, ...place, concurrency: 16, pauseMs: 25, ...this.#settings }, proxy, podUid);
     this.replicas.push(replica);
     return replica;
   }

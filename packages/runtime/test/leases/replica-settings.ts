@@ -9,6 +9,10 @@ export const replicaSettingsSchema = z.object({
   /** Gets the address of the metrics once they are served. */
   metricsFile: z.string(),
   keys: z.array(z.string()),
+  /** How many keys it acts on at a time. */
+  concurrency: z.number(),
+  /** How long it leaves a key alone between two acts. */
+  pauseMs: z.number(),
   leaseTimes: z.object({ leaseDurationMs: z.number(), renewDeadlineMs: z.number(), retryPeriodMs: z.number() }),
 });
 

@@ -4,17 +4,18 @@ import { ConfigMap, type ControllerDefinition, loadConfig, metricsOf, runOperato
 import type { Act } from "./activity.ts";
 import { replicaSettingsSchema } from "./replica-settings.ts";
 
-const { name, namespace, keys, leaseTimes, kubeconfig, activityFile, metricsFile } = replicaSettingsSchema.parse(
+const { name, namespace, keys, concurrency, pauseMs, leaseTimes, kubeconfig, activityFile, metricsFile } = replicaSettingsSchema.parse(
   JSON.parse(process.env["REPLICA_SETTINGS"] ?? "{}"),
 );
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 const note = (act: Omit<Act, "replica">): void => appendFileSync(activityFile, `${JSON.stringify({ replica: name, ...act })}\n`);
 
-/** Acts on each key about 20 times a second: at the start of a run, and with a write some time later. Shows the keys that it acts on. */
+/** Acts on each key again and again: at the start of a run, and with a write some time later. Shows the keys that it acts on. */
 const pulse: ControllerDefinition = {
   name: "pulse",
   access: [],
+  concurrency,
   setup(scope) {
     for (const key of keys) scope.enqueue(key);
     const { pulse_key: gauge } = metricsOf(scope.metrics, { pulse_key: { type: "gauge", help: "1 for a key that is acted on.", labels: ["key"] } });
@@ -23,11 +24,11 @@ const pulse: ControllerDefinition = {
       show(key, true);
       note({ key, type: "run", atMs: nowMs() });
       await sleep(systemClock, 25, signal);
-      const trace = { metadata: { namespace, name: `pulse-${key}` }, data: { replica: name } };
       const sentMs = nowMs();
+      const trace = { metadata: { namespace, name: `pulse-${key}` }, data: { replica: name, sentMs: String(sentMs) } };
       await client.apply(ConfigMap, trace, { fieldManager: "pulse", force: true }, signal);
       note({ key, type: "write", atMs: sentMs });
-      return { requeueAfterMs: 25 };
+      return { requeueAfterMs: pauseMs };
     };
   },
 };

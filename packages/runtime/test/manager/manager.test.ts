@@ -84,7 +84,7 @@ function noting(
     name,
     access: [],
     setup(scope) {
-      scope.trigger(scope.watch(kind, { namespace }));
+      scope.trigger(scope.watch(kind, { namespace, only: "metadata" }));
       return async ({ key }) => void runs.push(nameOf(key).name);
     },
   };

@@ -1,6 +1,9 @@
 // Values that a real API server refuses, and quotes while doing so: they reach neither log, condition, Event nor metric.
 import { randomBytes } from "node:crypto";
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import {
   type Client,
@@ -14,6 +17,7 @@ import {
   type ObjectOf,
   TransientError,
 } from "@keyturn/runtime";
+import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { startFailing } from "./failing-operator.ts";
 
@@ -52,6 +56,46 @@ const policy = [
     spec: { policyName: "no-mirrors", validationActions: ["Deny"] },
   },
 ];
+
+/** Denies, and echoes what it was sent: in its words, in a field and in a cause. */
+async function startEchoingWebhook(): Promise<{ readonly configuration: KubeObject; readonly close: () => void }> {
+  const authority = createAuthority("webhooks");
+  const { certificate, privateKey } = issueCertificate(authority, { usage: "server", commonName: "127.0.0.1", hosts: ["127.0.0.1"] });
+  const server = createServer({ cert: certificate, key: privateKey }, (request, response) => {
+    void text(request).then((body) => {
+      const review: { readonly request: { readonly uid: string } } = JSON.parse(body);
+      const status = { code: 422, message: `refused: ${body}`, reason: secret, details: { causes: [{ field: `spec.${secret}`, message: secret }] } };
+      response.setHeader("content-type", "application/json");
+      const answer = { uid: review.request.uid, allowed: false, status, warnings: [`you sent ${secret}`] };
+      response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const configuration = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "echoing" },
+    webhooks: [
+      {
+        name: "echo.refusals.example",
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.certificate).toString("base64") },
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+        objectSelector: { matchLabels: { echoed: "yes" } },
+        admissionReviewVersions: ["v1"],
+        sideEffects: "None",
+      },
+    ],
+  };
+  return {
+    configuration,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 interface Loose extends KubeObject {
   readonly spec: unknown;
@@ -98,6 +142,14 @@ const refusals: Readonly<Record<string, readonly [write: (client: Client, namesp
     (client, namespace) => post(client, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, { spec: { renewTime: secret } }),
     "bad request: parsing time",
   ],
+  webhook: [
+    async (client, namespace) => {
+      const object = { metadata: { name: "refused", labels: { echoed: "yes" } }, data: { password: secret } };
+      await post(client, `/api/v1/namespaces/${namespace}/configmaps`, object);
+      throw new TransientError("the webhook is not in force yet", { reason: "NotYet", retryAfterMs: 200 });
+    },
+    'admission webhook "echo.refusals.example" denied the request',
+  ],
   policy: [
     async (client, namespace) => {
       await post(client, `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: "refused" }, data: { mirrored: secret } });
@@ -121,7 +173,9 @@ function post(client: Client, path: string, object: object): Promise<unknown> {
 }
 
 it("no refused value is in logs, conditions, Events or metrics, and each refusal still says what is wrong", async () => {
-  await cluster().apply(policy);
+  const webhook = await startEchoingWebhook();
+  onTestFinished(webhook.close);
+  await cluster().apply([...policy, webhook.configuration]);
   const { client } = cluster();
   const runs = Object.fromEntries(Object.entries(refusals).map(([name, [write]]) => [name, write]));
   await using failing = await startFailing(cluster(), Vault, { object: { spec: { password: "a" } }, runs });

@@ -128,7 +128,7 @@ describe("an operator", () => {
       name: "everywhere",
       access: [{ kind: Secret, verbs: ["list", "watch"], why: "to see them" }],
       setup({ watch, trigger }) {
-        trigger(watch(Secret, { labels: "digest=yes" }));
+        trigger(watch(Secret, { labels: "digest=yes", whole: true }));
         return async ({ key }) => void seen.push(key);
       },
     };

@@ -1,5 +1,5 @@
 // Watches of a real API server through a proxy that does its worst, while writers change thousands of objects: the caches end equal to the server.
-import { ConfigMap, ServiceAccount, seededRandom } from "@keyturn/runtime";
+import { ConfigMap, type Kind, ServiceAccount, seededRandom } from "@keyturn/runtime";
 import { type ActiveFault, answerWith, cutAt, endWatchWith, refuseSendInitialEvents } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
@@ -22,7 +22,7 @@ function mirror<V>(): { readonly copy: Map<string, unknown>; readonly faults: st
 }
 
 /** ConfigMaps come as protobuf, ServiceAccounts as JSON. */
-const kinds = [ConfigMap, ServiceAccount] as const;
+const kinds: readonly Kind[] = [ConfigMap, ServiceAccount];
 
 describe.concurrent.each(kinds)("$kind", (kind) => {
   it("ends equal after cuts, stalls, refusals, 410s and refused connections under thousands of writes", async () => {

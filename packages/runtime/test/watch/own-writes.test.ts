@@ -19,7 +19,7 @@ const recordOf = ({ metadata: { namespace = "", name, uid, resourceVersion, labe
 });
 
 describe("own writes", () => {
-  it("are in the cache once whenSeen resolves, and it does not while the watch stands still", async () => {
+  it("are in the cache once whenObserved resolves, and it does not while the watch stands still", async () => {
     await using world = await WatchedCluster.open(cluster());
     const namespace = await cluster().namespace("own");
     const cache = world.caches.watch(ConfigMap, { namespace });

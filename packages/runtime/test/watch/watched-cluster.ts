@@ -6,7 +6,7 @@ import { assert } from "vitest";
 import type { Cache } from "../../src/cache/cache.ts";
 import { type CacheRegistry, createCaches } from "../../src/cache/caches.ts";
 import type { Logger } from "../../src/observe/logger.ts";
-import type { WatchLimits } from "../../src/watch/step.ts";
+import type { WatchLimits } from "../../src/watch/watch-limits.ts";
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 

@@ -87,7 +87,7 @@ describe("watches that cannot be", () => {
     const kubeconfig = await cluster().kubeconfigFor({ serviceAccount, rules: [] });
     await using world = await WatchedCluster.open(cluster(), kubeconfig);
     const cache = world.caches.watch(ConfigMap, { namespace });
-    const secrets = world.caches.watch(Secret);
+    const secrets = world.caches.watch(Secret, { whole: true });
     world.start();
     await soon(() => {
       expect(world.caches.statusOf(cache).state).toEqual({ type: "forbidden", rule: `watch configmaps in namespace ${namespace}` });

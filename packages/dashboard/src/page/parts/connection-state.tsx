@@ -11,7 +11,7 @@ export function ConnectionState(): JSX.Element {
   const { live } = usePage();
   const { state } = live.connection.value;
   const doubt = useDoubts().find(({ about }) => about !== "loading");
-  const limit = shownNamespaces(live.tables.step.value);
+  const limit = shownNamespaces(live.stages.value);
   const [tone, word] =
     state === "live"
       ? doubt !== undefined
@@ -38,9 +38,9 @@ export function ConnectionState(): JSX.Element {
 /** Below the bar of every view: what of it is not known, and how old it is. That the page is cut off is said by its own banner. */
 export function DoubtStrip(): JSX.Element | null {
   const { live } = usePage();
-  const shown = live.tables.step.value.filter(isShown).length;
+  const shown = live.stages.value.filter(isShown).length;
   const doubts = useDoubts().filter(({ about }) => about !== "loading" && about !== "page");
-  const limit = shownNamespaces(live.tables.step.value);
+  const limit = shownNamespaces(live.stages.value);
   if (doubts.length === 0 && limit === undefined) return null;
   return (
     <aside class="doubt-strip" aria-label="What is not known">

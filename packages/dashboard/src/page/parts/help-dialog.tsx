@@ -4,12 +4,12 @@ import { useEffect } from "preact/hooks";
 import { usePage } from "../page-state.ts";
 import { healthOrder } from "../../contract/index.ts";
 import { home } from "../route.ts";
-import { stageInfos } from "../stages.ts";
+import { useStages, viewOf } from "../stages.ts";
 import { HealthMark } from "./health-mark.tsx";
 
 const keys = [
   ["/", "search this list"],
-  ["1 … 5", "go to a step; 0 goes to the overview, except in a timeline"],
+  ["1, 2 …", "go to a step; 0 goes to the overview, except in a timeline"],
   ["↑ ↓", "go through a list, or from lane to lane"],
   ["← →", "go from bar to bar in a timeline"],
   ["Enter", "keep the details of a bar open; Esc closes them"],
@@ -57,21 +57,22 @@ export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogEl
 
 export function useShortcuts(onHelp: () => void): void {
   const { navigation, settings } = usePage();
+  const stages = useStages();
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      const info = stageInfos[Number(event.key) - 1];
+      const stage = stages[Number(event.key) - 1];
       if (event.key === "?") onHelp();
       else if (event.key === "/") document.getElementById("search")?.focus();
       else if (event.key === "t") settings.timeStyle.value = settings.timeStyle.value === "relative" ? "absolute" : "relative";
       else if (event.key === "0") navigation.go(home);
-      else if (info !== undefined) navigation.go({ ...home, view: info.view });
+      else if (stage !== undefined) navigation.go({ ...home, view: viewOf(stage) });
       else return;
       event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  }, [navigation, settings, onHelp]);
+  }, [navigation, settings, stages, onHelp]);
 }
 
 /** A dialog that was just closed keeps the focus until the next frame. */

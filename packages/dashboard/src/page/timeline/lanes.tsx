@@ -6,7 +6,8 @@ import { HealthMark } from "../parts/health-mark.tsx";
 import { localText, Moment, ObjectLink } from "../parts/inline.tsx";
 import { relativeText, shareAt, spanText, type Tick, type TimeRange } from "../time.ts";
 import type { RangeControl } from "./timeline.tsx";
-import { type Bar, type Fact, type GroupTrack, type LaneTrack, type Placed, placeStretch, splitAtNow } from "./tracks.ts";
+import type { Bar, Fact } from "../../contract/index.ts";
+import { type DrawnGroup, type DrawnLane, type Placed, placeStretch, splitAtNow } from "./tracks.ts";
 
 // The head of a timeline: round times, and now.
 
@@ -81,7 +82,7 @@ interface LaneRowProps {
   readonly tabStop: string | undefined;
 }
 
-export function GroupRow({ track }: { readonly track: GroupTrack }): JSX.Element {
+export function GroupRow({ track }: { readonly track: DrawnGroup }): JSX.Element {
   return (
     <div class="lane-label">
       <HealthMark health={track.health} quiet />
@@ -94,7 +95,7 @@ export function GroupRow({ track }: { readonly track: GroupTrack }): JSX.Element
   );
 }
 
-export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: LaneTrack }): JSX.Element {
+export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: DrawnLane }): JSX.Element {
   return (
     <>
       <div class="lane-label">

@@ -7,7 +7,8 @@ import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { zoomSteps } from "../time.ts";
 import type { RangeControl } from "./timeline.tsx";
-import type { Bar, Track } from "./tracks.ts";
+import type { Bar } from "../../contract/index.ts";
+import type { DrawnTrack } from "./tracks.ts";
 
 // How much time is shown, and which.
 
@@ -119,12 +120,12 @@ const columns: readonly Column<BarRow>[] = [
   },
 ];
 
-export function TrackTable({ caption, tracks }: { readonly caption: string; readonly tracks: readonly Track[] }): JSX.Element {
+export function TrackTable({ caption, tracks }: { readonly caption: string; readonly tracks: readonly DrawnTrack[] }): JSX.Element {
   const rows = useMemo(() => rowsOf(tracks), [tracks]);
   return <VirtualTable caption={caption} columns={columns} rows={rows} idOf={({ bar }) => bar.id} />;
 }
 
-function rowsOf(tracks: readonly Track[]): readonly BarRow[] {
+function rowsOf(tracks: readonly DrawnTrack[]): readonly BarRow[] {
   const rows: BarRow[] = [];
   let group: { readonly title: string; readonly ref: ObjectRef } | undefined;
   for (const track of tracks) {

@@ -6,7 +6,8 @@ import { usePage } from "../page-state.ts";
 import { focusWhenDrawn, scrollToRow, useVirtualWindow } from "../parts/virtual-table.tsx";
 import { clampSpan, followingRange, moved, shareAt, ticksOf, type TimeRange, zoomed } from "../time.ts";
 import { Axis, BarCard, GridLines, GroupRow, LaneRow, NowLine } from "./lanes.tsx";
-import { type Bar, type LaneTrack, neighbour, placeStretch, type Track } from "./tracks.ts";
+import type { Bar } from "../../contract/index.ts";
+import { type DrawnLane, type DrawnTrack, neighbour, placeStretch } from "./tracks.ts";
 
 // The width of an element, now and later.
 
@@ -121,7 +122,7 @@ export function Timeline({
   control,
 }: {
   readonly label: string;
-  readonly tracks: readonly Track[];
+  readonly tracks: readonly DrawnTrack[];
   readonly control: RangeControl;
 }): JSX.Element {
   const { navigation } = usePage();
@@ -248,7 +249,7 @@ interface FoundBar {
   readonly owner: ObjectRef | undefined;
 }
 
-function findBar(tracks: readonly Track[], id: string | undefined): FoundBar | undefined {
+function findBar(tracks: readonly DrawnTrack[], id: string | undefined): FoundBar | undefined {
   if (id === undefined) return undefined;
   let group: ObjectRef | undefined;
   for (const [row, track] of tracks.entries()) {
@@ -265,11 +266,11 @@ function findBar(tracks: readonly Track[], id: string | undefined): FoundBar | u
 
 /** The bar that was last focused if it is drawn, else the first live one that is in view, else any. */
 function tabStopOf(
-  drawn: readonly Track[],
+  drawn: readonly DrawnTrack[],
   { focused, control }: { readonly focused: string | undefined; readonly control: RangeControl },
 ): string | undefined {
   const visible = drawn
-    .filter((track): track is LaneTrack => track.type === "lane")
+    .filter((track): track is DrawnLane => track.type === "lane")
     .flatMap(({ bars }) => bars)
     .filter((bar) => placeStretch(bar, control.range) !== undefined);
   return (visible.find(({ id }) => id === focused) ?? visible.find(({ look }) => look === "live") ?? visible[0])?.id;

@@ -1,9 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keyTracks } from "./key-tracks.ts";
-import { key, keySet, lane, rotationSet } from "./records.fixture.ts";
-import { rotationTracks } from "./rotation-tracks.ts";
-import { type Bar, neighbour, placeStretch, splitAtNow, suggestedSpan } from "./tracks.ts";
+import type { Bar, ObjectRecord, ObjectRef } from "../../contract/index.ts";
+import { drawnTracks, type DrawnTrack, neighbour, placeStretch, splitAtNow, suggestedSpan } from "./tracks.ts";
 
 const bar = (fromMs: number, look: Bar["look"] = "past", toMs?: number): Bar => ({
   id: String(fromMs),
@@ -11,7 +9,6 @@ const bar = (fromMs: number, look: Bar["look"] = "past", toMs?: number): Bar => 
   ...(toMs === undefined ? {} : { toMs }),
   look,
   hue: 0,
-  filled: false,
   label: "",
   title: "",
   facts: [],
@@ -70,22 +67,41 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 const now = 1_790_000_000_000;
 
+const laneWith = (...bars: readonly Bar[]): DrawnTrack => ({ type: "lane", id: "l", title: "", note: "", bars, bands: [], marks: [] });
+
 it("shows what is live and planned: minutes for keys that change every minute, weeks for those that change monthly", () => {
-  const quick = rotationTracks(
-    rotationSet({
-      lanes: [lane("live", { held: [{ seq: 1, digest: "d", fromMs: now - minute, backfilled: false }], planned: [{ atMs: now + minute, seq: 2 }] })],
-    }),
-  );
-  expect(suggestedSpan(quick, now)).toBe(5 * minute);
-  const slow = keyTracks(
-    keySet({ keys: [key("a", { sinceMs: now - 20 * day, certificateExpiresMs: now + 300 * day }), key("b", { sinceMs: now - 9 * day })] }),
-  );
+  const quick = laneWith(bar(now - minute, "live"), bar(now + minute, "planned"));
+  expect(suggestedSpan([quick], now)).toBe(5 * minute);
+  const slow = [laneWith(bar(now - 20 * day, "live")), laneWith(bar(now - 9 * day, "live"))];
   expect(suggestedSpan(slow, now)).toBe(182 * day);
 });
 
 it("one old lane does not squeeze the others", () => {
-  const keys = ["a", "b", "c", "d", "e"].map((kid, index) => key(kid, { sinceMs: now - (index === 4 ? 300 * day : 3 * minute) }));
-  expect(suggestedSpan(keyTracks(keySet({ keys })), now)).toBe(15 * minute);
+  const tracks = [0, 1, 2, 3, 4].map((index) => laneWith(bar(now - (index === 4 ? 300 * day : 3 * minute), "live")));
+  expect(suggestedSpan(tracks, now)).toBe(15 * minute);
+});
+
+it("draws a record as it fares, and a lane as its own object does", () => {
+  const ref = (name: string): ObjectRef => ({ apiVersion: "v1", kind: "Target", resource: "targets", namespace: "shop", name });
+  const fine = { health: "healthy", reason: "Ready", message: "", detail: "", about: [], conditions: [], facts: [] } as const;
+  const group = { type: "group", id: "g", ref: ref("a"), title: "keys", note: "" } as const;
+  const lane = { type: "lane", id: "l", title: "b", ref: ref("b"), note: "", bars: [], bands: [], marks: [] } as const;
+  const shown = { cells: {}, texts: [], lanes: [{ ...fine, ref: ref("b"), health: "degraded" }], tracks: [group, lane] } as const;
+  const record: ObjectRecord = {
+    type: "object",
+    id: "r",
+    step: "s",
+    table: "t",
+    ref: ref("a"),
+    ...fine,
+    ...shown,
+    health: "unknown",
+    reason: "NotLed",
+  };
+  expect(drawnTracks(record)).toEqual([
+    { ...group, health: "unknown", reason: "NotLed" },
+    { ...lane, health: "degraded" },
+  ]);
 });
 
 it("shows something even if there is nothing", () => expect(suggestedSpan([], now)).toBe(5 * minute));

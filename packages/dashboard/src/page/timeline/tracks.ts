@@ -1,83 +1,28 @@
 // What a timeline draws, whatever it is about: groups of lanes, with bars, bands and marks in them.
 import { useMemo } from "preact/hooks";
-import type { Health, ObjectRef } from "../../contract/index.ts";
+import type { Bar, GroupTrack, Health, LaneTrack, ObjectRecord } from "../../contract/index.ts";
 import { fittingSpan, shareAt, type TimeRange } from "../time.ts";
 
-// What a timeline draws, whatever it is about: groups of lanes, with bars, bands and marks in them. Nothing here depends on the time.
-
-/** One thing to know about a bar. */
-export type Fact =
-  | { readonly name: string; readonly text: string; readonly mono?: boolean }
-  | { readonly name: string; readonly atMs: number }
-  | { readonly name: string; readonly spanMs: number };
-
-/** How a bar looks. `ahead` is the part of a live bar that is still to come. */
-type BarLook = "past" | "live" | "planned" | "retiring" | "removed";
-
-/** A stretch of time in which something holds. */
-export interface Bar {
-  /** Unique among all bars of a timeline; goes into links. */
-  readonly id: string;
-  readonly fromMs: number;
-  /** Absent: no end is known. */
-  readonly toMs?: number;
-  readonly look: BarLook;
-  /** From 0 to 5: bars of one hue are about one thing. */
-  readonly hue: number;
-  /** Not a state of its own, only filled in. */
-  readonly filled: boolean;
-  readonly label: string;
-  readonly title: string;
-  readonly facts: readonly Fact[];
-}
-
-/** A stretch that is marked for what is missing in it. */
-export interface Band {
-  readonly kind: "freeze" | "gap";
-  readonly fromMs: number;
-  readonly toMs?: number;
-}
-
-/** A point in time worth knowing. */
-export interface Mark {
-  readonly kind: "expiry" | "end";
-  readonly atMs: number;
-  readonly health: Health;
-}
-
-/** The heading of the lanes that follow. */
-export interface GroupTrack {
-  readonly type: "group";
-  readonly id: string;
-  readonly ref: ObjectRef;
-  readonly title: string;
-  readonly note: string;
+/** The heading of some lanes, and how what they are about fares. */
+export interface DrawnGroup extends GroupTrack {
   readonly health: Health;
   readonly reason: string;
-  /** Said beside the note, because somebody should notice. */
-  readonly warning?: string;
 }
 
-export interface LaneTrack {
-  readonly type: "lane";
-  readonly id: string;
-  readonly title: string;
-  readonly ref?: ObjectRef;
-  readonly note: string;
+/** A lane; how its object fares, if it is about one. */
+export interface DrawnLane extends LaneTrack {
   readonly health?: Health;
-  readonly bars: readonly Bar[];
-  readonly bands: readonly Band[];
-  readonly marks: readonly Mark[];
 }
 
-export type Track = GroupTrack | LaneTrack;
+export type DrawnTrack = DrawnGroup | DrawnLane;
 
-/** How many hues there are. */
-export const hueCount = 6;
-
-/** The beginning of a digest or key id, which is enough to distinguish one from another. */
-export function shortDigest(digest: string): string {
-  return digest.replace(/^sha256:/, "").slice(0, 8);
+/** The tracks of a record, as it fares. */
+export function drawnTracks({ tracks = [], lanes = [], health, reason }: ObjectRecord): readonly DrawnTrack[] {
+  return tracks.map((track): DrawnTrack => {
+    if (track.type === "group") return { ...track, health, reason };
+    const lane = lanes.find(({ ref }) => ref.name === track.ref?.name && ref.resource === track.ref.resource);
+    return lane ? { ...track, health: lane.health } : track;
+  });
 }
 
 // Where bars, bands and marks of a lane are in the range that is shown: shares of its width.
@@ -135,7 +80,7 @@ function nearest(bars: readonly Bar[], atMs: number): number {
 const looked = 60;
 
 /** The live bars' beginnings and what is planned decide; a certificate that expires next year does not. */
-export function suggestedSpan(tracks: readonly Track[], nowMs: number): number {
+export function suggestedSpan(tracks: readonly DrawnTrack[], nowMs: number): number {
   const times = tracks.slice(0, looked).flatMap((track) =>
     track.type === "group"
       ? []
@@ -153,17 +98,16 @@ export function suggestedSpan(tracks: readonly Track[], nowMs: number): number {
 
 // The tracks of all records. Those of a record are made once, and again only when it changes.
 
-const made = new WeakMap<object, readonly Track[]>();
+const made = new WeakMap<ObjectRecord, readonly DrawnTrack[]>();
 
-/** `tracksOf` must be the same for the same records. */
-export function useTracks<T extends object>(records: readonly T[], tracksOf: (record: T) => readonly Track[]): readonly Track[] {
+export function useTracks(records: readonly ObjectRecord[]): readonly DrawnTrack[] {
   return useMemo(
     () =>
       records.flatMap((record) => {
-        const tracks = made.get(record) ?? tracksOf(record);
+        const tracks = made.get(record) ?? drawnTracks(record);
         made.set(record, tracks);
         return tracks;
       }),
-    [records, tracksOf],
+    [records],
   );
 }

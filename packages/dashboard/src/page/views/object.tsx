@@ -1,195 +1,59 @@
 // The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ConditionView, Health, ObjectDetail, ObjectRef, RotationLane } from "../../contract/index.ts";
-import type { LiveTables } from "../live-picture.ts";
+import type { ConditionView, Fact, ObjectDetail, ObjectRecord, ObjectReport } from "../../contract/index.ts";
 import { usePage } from "../page-state.ts";
 import { EmptyState } from "../parts/connection-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { CopyButton, Moment } from "../parts/inline.tsx";
 import { type DetailState, DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
 import { formatRoute, home, type ObjectName } from "../route.ts";
-import { stageInfos } from "../stages.ts";
-import { keyTracks, servedText } from "../timeline/key-tracks.ts";
+import { tablesOf, useStages, viewOf } from "../stages.ts";
 import { FactRow } from "../timeline/lanes.tsx";
-import { rotationTracks } from "../timeline/rotation-tracks.ts";
 import { ZoomBar } from "../timeline/timeline-controls.tsx";
 import { Timeline, useRange } from "../timeline/timeline.tsx";
-import { type Fact, suggestedSpan, type Track } from "../timeline/tracks.ts";
-import { allTables, type ShownRecord } from "./stage.tsx";
-
-// What there is to say about an object besides its conditions, as a list of facts.
-
-/** The facts of a record; of one lane of it, if the object is a target. */
-export function objectFacts(record: ShownRecord, lane?: RotationLane): readonly Fact[] {
-  return [
-    ...at("created", record.createdMs),
-    ...at("so since", record.sinceMs),
-    ...(lane === undefined ? ownFacts(record) : laneFacts(lane)),
-    ...at("next", lane === undefined ? record.next?.atMs : lane.planned[0]?.atMs),
-  ];
-}
-
-function ownFacts(record: ShownRecord): readonly Fact[] {
-  switch (record.type) {
-    case "issued":
-      return [
-        ...text("application", record.application && `${record.application.name} (${record.application.id})`),
-        ...text("Secret", record.target?.secret),
-        ...text("cluster", record.target?.clusterId),
-        ...at("issued", record.issuedMs),
-        ...at("next rotation", record.nextRotationMs),
-        ...at("deleting since", record.deletingSinceMs),
-      ];
-    case "rotationSet":
-      return [
-        ...text("set", record.set),
-        ...text("source", record.source && `${record.source.kind} ${record.source.name}`),
-        ...at("source as it is since", record.sourceSinceMs),
-        ...text("policy", record.policy),
-        ...text("targets", String(record.lanes.length)),
-      ];
-    case "keySet":
-      return [
-        ...text("ConfigMap", record.configMap),
-        ...text("endpoint", record.endpoint),
-        ...text("served", servedText(record)),
-        ...text("revision", record.revision === undefined ? undefined : String(record.revision)),
-        ...at("updated", record.updatedMs),
-        ...at("next removal", record.nextRemovalMs),
-        ...at("next certificate expires", record.nextExpiryMs),
-      ];
-    case "checksum":
-      return [
-        ...digest("checksum", record.checksums[0]?.checksum),
-        ...digest("SHA-256", record.checksums[0]?.sha256),
-        ...text("objects", String(record.checksums[0]?.count ?? 0)),
-        ...at("made", record.checksums[0]?.timestampMs),
-        ...at("holds since", record.checksums[0]?.sinceMs),
-        ...at("awaited until", record.checksums[0]?.announcedUntilMs),
-        ...record.problems.map((problem): Fact => ({ name: `left out: ${problem.name}`, text: problem.reason })),
-      ];
-    case "agent":
-      return [
-        ...text("identity", record.identity),
-        ...text("state", record.state),
-        ...digest("checksum", record.checksum),
-        ...text("agrees", record.matches === undefined ? undefined : record.matches ? "yes" : "no"),
-        ...text("generation", record.generation),
-        ...text("Secrets", String(record.secrets)),
-        ...at("set promoted", record.promotedMs),
-        ...at("verified", record.verifiedMs),
-        ...at("last heard of", record.renewedMs),
-        ...text("alarms", record.alarms.join(", ")),
-      ];
-    case "workload":
-    default:
-      return [
-        ...text("phase", record.phase),
-        ...text("outdated", record.outdated),
-        ...text("why", record.why),
-        ...text("the plan", record.decision && [record.decision.type, record.decision.reason ?? ""].filter(Boolean).join(": ")),
-        ...at("until", record.decision?.untilMs),
-        ...at("restarted", record.restartedMs),
-      ];
-  }
-}
-
-function laneFacts(lane: RotationLane): readonly Fact[] {
-  const live = lane.held.find(({ toMs }) => toMs === undefined);
-  return [
-    ...text("keeps", lane.object && `${lane.object.kind} ${lane.object.name}`),
-    ...text("place in the chain", String(lane.rank)),
-    { name: "delay", spanMs: lane.delayMs },
-    ...text("version", live && String(live.seq)),
-    ...digest("digest", live?.digest),
-    ...at("held since", live?.fromMs),
-    ...(lane.gapMs === 0 ? [] : [{ name: "in no target for", spanMs: lane.gapMs }]),
-  ];
-}
-
-function at(name: string, atMs: number | undefined): readonly Fact[] {
-  return atMs === undefined ? [] : [{ name, atMs }];
-}
-
-function text(name: string, value: string | undefined): readonly Fact[] {
-  return value === undefined || value === "" ? [] : [{ name, text: value }];
-}
-
-function digest(name: string, value: string | undefined): readonly Fact[] {
-  return value === undefined || value === "" ? [] : [{ name, text: value, mono: true }];
-}
+import { drawnTracks, type DrawnTrack, suggestedSpan } from "../timeline/tracks.ts";
 
 // Finds what the page knows about an object: its record, and the lane if it is a target among others.
 
 interface FoundObject {
-  readonly ref: ObjectRef;
   /** Differs when anything about it has changed. */
-  readonly record: ShownRecord;
-  readonly health: Health;
-  readonly reason: string;
-  readonly message: string;
-  readonly conditions: readonly ConditionView[];
-  readonly facts: readonly Fact[];
-  readonly tracks: readonly Track[];
+  readonly record: ObjectRecord;
+  /** The record, or the lane of it that the object is. */
+  readonly report: ObjectReport & { readonly facts: readonly Fact[] };
 }
 
 /** Undefined if no record is about it. */
-function findObject(tables: LiveTables, name: ObjectName): FoundObject | undefined {
-  const lane = tables.rotationSet.value.flatMap((record) =>
-    record.lanes
-      .filter(({ ref, object }) => isSame(ref, name) || (object !== undefined && isSame(object, name)))
-      .map((found) => ({ record, lane: found })),
-  )[0];
-  if (lane !== undefined) {
-    const { health, reason, message, conditions, ref } = lane.lane;
-    return {
-      ref,
-      record: lane.record,
-      health,
-      reason,
-      message,
-      conditions,
-      facts: objectFacts(lane.record, lane.lane),
-      tracks: rotationTracks(lane.record),
-    };
+function findObject(records: readonly ObjectRecord[], name: ObjectName): FoundObject | undefined {
+  for (const record of records) {
+    const lane = record.lanes?.find(({ ref, object }) => isSame(ref, name) || (object !== undefined && isSame(object, name)));
+    if (lane) return { record, report: lane };
   }
-  for (const { step } of stageInfos) {
-    const record = allTables(tables, step)
-      .flat()
-      .find(
-        (candidate) =>
-          isSame(candidate.ref, name) || (candidate.type === "rotationSet" && candidate.source !== undefined && isSame(candidate.source, name)),
-      );
-    if (record === undefined) continue;
-    const { ref, health, reason, message, conditions } = record;
-    return { ref, record, health, reason, message, conditions, facts: objectFacts(record), tracks: tracksOf(record) };
-  }
-  return undefined;
+  const record = records.find(({ ref, source }) => isSame(ref, name) || (source !== undefined && isSame(source, name)));
+  return record && { record, report: record };
 }
 
 function isSame(ref: ObjectName, name: ObjectName): boolean {
   return ref.resource === name.resource && ref.namespace === name.namespace && ref.name === name.name;
 }
 
-function tracksOf(record: ShownRecord): readonly Track[] {
-  if (record.type === "rotationSet") return rotationTracks(record);
-  return record.type === "keySet" ? keyTracks(record) : [];
-}
-
 export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element {
   const { live } = usePage();
-  const found = findObject(live.tables, name);
+  const stages = useStages();
+  const found = findObject(
+    stages.flatMap((stage) => tablesOf(live, stage).flat()),
+    name,
+  );
   const detail = useObjectDetail(name, found?.record);
-  const info = stageInfos.find(({ step }) => step === found?.record.step);
+  const stage = stages.find(({ step }) => step === found?.record.step);
   return (
     <>
       <nav class="crumbs" aria-label="Where this is">
         <a href={formatRoute(home)}>Overview</a>
         <span aria-hidden="true">/</span>
-        {info === undefined ? null : (
+        {stage === undefined ? null : (
           <>
-            <a href={formatRoute({ ...home, view: info.view })}>{info.title}</a>
+            <a href={formatRoute({ ...home, view: viewOf(stage) })}>{stage.title}</a>
             <span aria-hidden="true">/</span>
           </>
         )}
@@ -199,7 +63,7 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
         <div>
           <h1 class="object-name">{name.name}</h1>
           <p>
-            {found?.ref.kind ?? name.resource}
+            {found?.report.ref.kind ?? name.resource}
             {name.namespace === "" ? "" : ` in ${name.namespace}`}
           </p>
         </div>
@@ -213,11 +77,11 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
       )}
       <div class="object-grid">
         <div>
-          {found === undefined ? null : <Conditions conditions={found.conditions} />}
+          {found === undefined ? null : <Conditions conditions={found.report.conditions} />}
           <WhatHappened detail={detail} />
         </div>
         <div>
-          {found === undefined ? null : <Facts facts={found.facts} />}
+          {found === undefined ? null : <Facts facts={factsOf(found)} />}
           {detail.state === "there" ? <Commands detail={detail.detail} /> : null}
         </div>
       </div>
@@ -225,26 +89,37 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
   );
 }
 
-function ObjectState({ found, detail }: { readonly found: FoundObject; readonly detail: DetailState }): JSX.Element {
+function ObjectState({ found: { record, report }, detail }: { readonly found: FoundObject; readonly detail: DetailState }): JSX.Element {
+  const tracks = drawnTracks(record);
+  const { differences, differencesHidden } = detail.state === "there" ? detail.detail : {};
   return (
     <>
-      <div class={`panel object-state tone-${found.health}`}>
-        <HealthMark health={found.health} quiet />
+      <div class={`panel object-state tone-${report.health}`}>
+        <HealthMark health={report.health} quiet />
         <p>
-          <strong>{found.reason === "" ? "No reason given" : found.reason}</strong> <span class="soft">{found.message}</span>
+          <strong>{report.reason === "" ? "No reason given" : report.reason}</strong> <span class="soft">{report.message}</span>
         </p>
       </div>
-      {found.tracks.length === 0 ? null : <ObjectTimeline tracks={found.tracks} />}
-      {found.record.type === "checksum" ? (
+      {tracks.length === 0 ? null : <ObjectTimeline tracks={tracks} />}
+      {differences === undefined && differencesHidden === undefined ? null : (
         <section class="section" aria-labelledby="differences">
           <h2 id="differences">Difference</h2>
           <div class="panel">
             <DifferenceList detail={detail} />
           </div>
         </section>
-      ) : null}
+      )}
     </>
   );
+}
+
+/** What there is to say about an object besides its conditions. */
+function factsOf({ record: { createdMs }, report: { sinceMs, facts } }: FoundObject): readonly Fact[] {
+  return [
+    ...(createdMs === undefined ? [] : [{ name: "created", atMs: createdMs }]),
+    ...(sinceMs === undefined ? [] : [{ name: "so since", atMs: sinceMs }]),
+    ...facts,
+  ];
 }
 
 function Facts({ facts }: { readonly facts: readonly Fact[] }): JSX.Element {
@@ -260,7 +135,7 @@ function Facts({ facts }: { readonly facts: readonly Fact[] }): JSX.Element {
   );
 }
 
-function ObjectTimeline({ tracks }: { readonly tracks: readonly Track[] }): JSX.Element {
+function ObjectTimeline({ tracks }: { readonly tracks: readonly DrawnTrack[] }): JSX.Element {
   const { clock } = usePage();
   const suggested = useMemo(() => suggestedSpan(tracks, clock.read()), []);
   const control = useRange(suggested);

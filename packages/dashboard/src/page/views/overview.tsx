@@ -1,6 +1,6 @@
-// The first view: the five stages from left to right, what needs attention first, and what happens next.
+// The first view: the stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
-import { healthOrder, type StageRecord } from "../../contract/index.ts";
+import { healthOrder, type ObjectRecord, type StageLayout } from "../../contract/index.ts";
 import { doubtsOn, doubtWords, healthOn, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
@@ -8,14 +8,14 @@ import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { concernsIn, comingUp, countTables } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
-import { counted, type StageInfo, stageInfos } from "../stages.ts";
-import { allTables, countedRecords, type ShownRecord } from "./stage.tsx";
+import { counted, stageRecordOf, tablesOf, useStages, viewOf } from "../stages.ts";
 
 const most = 8;
 
 export function Overview(): JSX.Element {
   const { live } = usePage();
-  const records = stageInfos.flatMap(({ step }) => allTables(live.tables, step).flat());
+  const stages = useStages();
+  const records = stages.flatMap((stage) => tablesOf(live, stage).flat());
   return (
     <>
       <header class="view-head">
@@ -25,13 +25,8 @@ export function Overview(): JSX.Element {
         </div>
       </header>
       <ol class="steps" aria-label="Steps">
-        {stageInfos.map((info, index) => (
-          <StageCard
-            key={info.step}
-            info={info}
-            last={index === stageInfos.length - 1}
-            record={live.tables.step.value.find(({ step }) => step === info.step)}
-          />
+        {stages.map((stage, index) => (
+          <StageCard key={stage.step} stage={stage} last={index === stages.length - 1} />
         ))}
       </ol>
       <div class="overview-lists">
@@ -42,20 +37,14 @@ export function Overview(): JSX.Element {
   );
 }
 
-function StageCard({
-  info,
-  record,
-  last,
-}: {
-  readonly info: StageInfo;
-  readonly record: StageRecord | undefined;
-  readonly last: boolean;
-}): JSX.Element {
+function StageCard({ stage, last }: { readonly stage: StageLayout; readonly last: boolean }): JSX.Element {
   const { live, clock } = usePage();
-  const records = countedRecords(live.tables, info.step);
+  const tables = tablesOf(live, stage);
+  const record = stageRecordOf(live, stage);
+  const [records = []] = tables;
   const counts = countTables(records);
   const absence = record?.state === "off" ? "switched off" : record?.state === "absent" ? "not installed" : undefined;
-  const health = healthOn(live.connection.value, record, countTables(...allTables(live.tables, info.step)));
+  const health = healthOn(live.connection.value, record, countTables(...tables));
   const doubts = doubtsOn(live.connection.value, record);
   const isDoubtful = doubts.length > 0;
   const doubt = isDoubtful ? `unknown: ${doubts.map(({ about }) => doubtWords[about].sentence).join(", ")}` : undefined;
@@ -65,13 +54,13 @@ function StageCard({
   return (
     <li class={`panel step tone-${health}`}>
       <h2>
-        <a href={formatRoute({ ...home, view: info.view })}>{info.verb}</a>
+        <a href={formatRoute({ ...home, view: viewOf(stage) })}>{stage.verb}</a>
         <HealthMark health={health} quiet text={absence ?? health} />
       </h2>
-      <p class="step-summary">{record?.summary ?? info.summary}</p>
+      <p class="step-summary">{record?.summary ?? stage.about}</p>
       <p class={isDoubtful ? "step-count faint" : "step-count"}>
         {isDoubtful && records.length === 0 ? "?" : records.length}
-        <small>{records.length === 1 ? info.one : info.many}</small>
+        <small>{records.length === 1 ? stage.one : stage.many}</small>
       </p>
       <div class="health-bar" aria-hidden="true">
         {healthOrder
@@ -105,12 +94,12 @@ function StageCard({
   );
 }
 
-function Attention({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
+function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
   const { live } = usePage();
   const { first, count } = concernsIn(records, most);
   const doubts = useDoubts();
   const lasting = doubts.filter(({ about }) => about !== "loading");
-  const places = shownNamespaces(live.tables.step.value) ?? live.hello.value?.namespaces;
+  const places = shownNamespaces(live.stages.value) ?? live.hello.value?.namespaces;
   const nothing = places === undefined ? "Nothing needs attention." : `Nothing needs attention in ${namespacesText(places)}.`;
   return (
     <section aria-labelledby="attention">
@@ -156,7 +145,7 @@ function Attention({ records }: { readonly records: readonly ShownRecord[] }): J
   );
 }
 
-function ComingUp({ records }: { readonly records: readonly ShownRecord[] }): JSX.Element {
+function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
   const { clock } = usePage();
   const coming = comingUp(records, clock.now.value, most);
   return (
@@ -174,8 +163,7 @@ function ComingUp({ records }: { readonly records: readonly ShownRecord[] }): JS
                 <ClockIcon />
               </span>
               <span class="what">
-                <ObjectLink to={record.ref}>{record.type === "rotationSet" ? record.set : record.ref.name}</ObjectLink>{" "}
-                <span class="faint">{whereText(record)}</span>
+                <ObjectLink to={record.ref}>{record.title ?? record.ref.name}</ObjectLink> <span class="faint">{whereText(record)}</span>
               </span>
               <span>{record.next === undefined ? null : <Moment at={record.next.atMs} />}</span>
               <span class="message">{record.next?.what}</span>
@@ -187,29 +175,26 @@ function ComingUp({ records }: { readonly records: readonly ShownRecord[] }): JS
   );
 }
 
-function whereText({ ref }: ShownRecord): string {
+function whereText({ ref }: ObjectRecord): string {
   return ref.namespace === "" ? ref.kind : `${ref.kind} in ${ref.namespace}`;
 }
 
-// The way through the page: the five steps, each with how it fares.
+// The way through the page: the stages, each with how it fares.
 
 export function StageFlow(): JSX.Element {
   const { live, navigation } = usePage();
   const { view } = navigation.route.value;
   return (
-    <nav class="flow" aria-label="The five steps">
+    <nav class="flow" aria-label="Steps">
       <ol>
-        {stageInfos.map((info) => {
-          const record = live.tables.step.value.find(({ step }) => step === info.step);
-          return (
-            <li key={info.step}>
-              <a href={formatRoute({ ...home, view: info.view })} aria-current={view === info.view ? "page" : undefined}>
-                <HealthMark health={healthOn(live.connection.value, record, countTables(...allTables(live.tables, info.step)))} quiet />
-                {info.verb}
-              </a>
-            </li>
-          );
-        })}
+        {useStages().map((stage) => (
+          <li key={stage.step}>
+            <a href={formatRoute({ ...home, view: viewOf(stage) })} aria-current={view === viewOf(stage) ? "page" : undefined}>
+              <HealthMark health={healthOn(live.connection.value, stageRecordOf(live, stage), countTables(...tablesOf(live, stage)))} quiet />
+              {stage.verb}
+            </a>
+          </li>
+        ))}
       </ol>
     </nav>
   );

@@ -1,70 +1,53 @@
-// What the views of all stages share: their records and their heading.
+// The view of one stage, as the server lays it out: its tables, as rows or as lanes over time, and what keeps it from showing everything.
 import type { ComponentChildren, JSX } from "preact";
-import {
-  type AgentRecord,
-  type ChecksumRecord,
-  isShown,
-  type IssuedRecord,
-  type KeySetRecord,
-  type RotationSetRecord,
-  type StageName,
-  type WorkloadRecord,
-} from "../../contract/index.ts";
+import { useMemo } from "preact/hooks";
+import { isDoubted, isShown, type ObjectRecord, type StageLayout, type StageRecord, type TableLayout } from "../../contract/index.ts";
 import { limitText } from "../doubt.ts";
-import type { LiveTables } from "../live-picture.ts";
 import { usePage } from "../page-state.ts";
+import { cellColumns } from "../parts/cell.tsx";
+import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
-import type { ViewName } from "../route.ts";
-import { stageInfos } from "../stages.ts";
+import { Moment, ObjectLink } from "../parts/inline.tsx";
+import { DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
+import { VirtualTable } from "../parts/virtual-table.tsx";
+import { filterRecords } from "../record-list.ts";
+import { stageRecordOf, tablesOf } from "../stages.ts";
+import { TrackTable, ZoomBar } from "../timeline/timeline-controls.tsx";
+import { Timeline, useRange } from "../timeline/timeline.tsx";
+import { suggestedSpan, useTracks } from "../timeline/tracks.ts";
 
-export type ShownRecord = IssuedRecord | RotationSetRecord | KeySetRecord | ChecksumRecord | AgentRecord | WorkloadRecord;
-
-/** What a step counts. Agents are not counted among checksums, but want attention as much. */
-export function countedRecords(tables: LiveTables, step: StageName): readonly ShownRecord[] {
-  switch (step) {
-    case "eventing-auth":
-      return tables.issued.value;
-    case "rotation":
-      return tables.rotationSet.value;
-    case "jwks":
-      return tables.keySet.value;
-    case "checksum":
-      return tables.checksum.value;
-    case "sidecars":
-    default:
-      return tables.workload.value;
-  }
-}
-
-/** Everything that a step is responsible for, table by table. */
-export function allTables(tables: LiveTables, step: StageName): readonly (readonly ShownRecord[])[] {
-  return step === "checksum" ? [tables.checksum.value, tables.agent.value] : [countedRecords(tables, step)];
-}
-
-// The heading of a step's view, with what keeps it from showing everything.
-
-export function ViewHead({ view, children }: { readonly view: ViewName; readonly children?: ComponentChildren }): JSX.Element | null {
-  const info = stageInfos.find((candidate) => candidate.view === view);
-  if (info === undefined) return null;
+export function StageView({ stage }: { readonly stage: StageLayout }): JSX.Element {
+  const { live } = usePage();
+  const [main, ...others] = stage.tables;
+  const tables = tablesOf(live, stage);
+  const isEmpty = tables.every(({ length }) => length === 0);
+  const record = stageRecordOf(live, stage);
   return (
     <>
       <header class="view-head">
         <div>
-          <h1>{info.title}</h1>
-          <p>{info.summary}</p>
+          <h1>{stage.title}</h1>
+          <p>{stage.about}</p>
         </div>
-        {children}
       </header>
-      <StageNotices view={view} />
+      {record === undefined ? null : <StageNotices record={record} />}
+      {main === undefined ? null : isEmpty ? (
+        <EmptyState title={main.empty.title} command={main.empty.command}>
+          {main.empty.text}
+        </EmptyState>
+      ) : main.timeline === undefined ? (
+        <Rows stage={stage} tables={tables} main={main} others={others} />
+      ) : (
+        <Lanes stage={stage} records={tables[0] ?? []} layout={main} legend={main.timeline} />
+      )}
     </>
   );
 }
 
-function StageNotices({ view }: { readonly view: ViewName }): JSX.Element | null {
-  const { live } = usePage();
-  const step = stageInfos.find((info) => info.view === view)?.step;
-  const record = live.tables.step.value.find((candidate) => candidate.step === step);
-  if (record === undefined) return null;
+// What keeps it from showing everything.
+
+function StageNotices({ record }: { readonly record: StageRecord }): JSX.Element {
   return (
     <>
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
@@ -111,5 +94,176 @@ function Notice({
       <HealthMark health={health} quiet />
       <span>{children}</span>
     </p>
+  );
+}
+
+// Tables of rows: the first, with its facets and what differs, then the others.
+
+interface RowsProps {
+  readonly stage: StageLayout;
+  readonly tables: readonly (readonly ObjectRecord[])[];
+  readonly main: TableLayout;
+  readonly others: readonly TableLayout[];
+}
+
+/** So many differences are spelled out here; the others on the pages of their objects. */
+const spelledOut = 2;
+
+function Rows({ stage, tables, main, others }: RowsProps): JSX.Element {
+  const { navigation } = usePage();
+  const { search, health, selected } = navigation.route.value;
+  const shown = tables.map((records) => filterRecords(records, { search, health }));
+  const facet = main.facets?.find(({ id }) => id === selected);
+  const [records = [], ...rest] = facet ? shown.with(0, shown[0]?.filter((record) => record.facet === facet.id) ?? []) : shown;
+  const differing = records.filter((record) => record.differing !== undefined).toSorted((a, b) => orderOf(a) - orderOf(b));
+  const noun = [stage.many, ...others.map(({ title }) => title.toLowerCase())].join(" and ");
+  return (
+    <>
+      {main.facets === undefined ? null : <Facets layout={main} records={tables[0] ?? []} />}
+      <FilterBar tables={tables} shown={records.length + rest.flat().length} noun={noun} />
+      {differing.slice(0, spelledOut).map((record) => (
+        <DifferingObject key={record.id} record={record} />
+      ))}
+      {records.length > 0 ? (
+        <ObjectTable layout={main} records={records} />
+      ) : facet ? (
+        <p class="panel empty soft">
+          No {stage.one} is {facet.title}.
+        </p>
+      ) : (
+        <NothingFound />
+      )}
+      {others.map((layout, index) => (
+        <section key={layout.id} class="section" aria-labelledby={`table-${layout.id}`}>
+          <h2 id={`table-${layout.id}`}>{layout.title}</h2>
+          <OtherTable layout={layout} all={tables[index + 1] ?? []} shown={rest[index] ?? []} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+function orderOf({ differing }: ObjectRecord): number {
+  return differing?.order ?? 0;
+}
+
+function OtherTable(props: {
+  readonly layout: TableLayout;
+  readonly all: readonly ObjectRecord[];
+  readonly shown: readonly ObjectRecord[];
+}): JSX.Element {
+  const { layout, all, shown } = props;
+  if (shown.length > 0) return <ObjectTable layout={layout} records={shown} />;
+  const { title, text, command } = layout.empty;
+  return <p class="panel empty soft">{all.length > 0 ? "None is like that." : `${title}. ${text}: ${command}`}</p>;
+}
+
+function ObjectTable({ layout, records }: { readonly layout: TableLayout; readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const columns = useMemo(() => cellColumns(layout), [layout.id]);
+  return <VirtualTable caption={layout.title} columns={columns} rows={records} idOf={({ id }) => id} />;
+}
+
+function Facets({ layout, records }: { readonly layout: TableLayout; readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const { navigation } = usePage();
+  const { selected } = navigation.route.value;
+  return (
+    <div class="phases" role="group" aria-label="Phases">
+      {layout.facets?.map(({ id, title, hint, health }) => {
+        const own = records.filter(({ facet }) => facet === id);
+        const tone = own.some(isDoubted) ? "unknown" : health;
+        return (
+          <button
+            type="button"
+            key={id}
+            class={`panel phase tone-${tone}`}
+            aria-pressed={selected === id}
+            onClick={() => navigation.adjust({ selected: selected === id ? undefined : id })}
+          >
+            <strong>{own.length}</strong>
+            <HealthMark health={tone} text={title} />
+            <span class="faint">{hint}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function DifferingObject({ record }: { readonly record: ObjectRecord }): JSX.Element {
+  const { ref, health, reason, message, sinceMs, differing } = record;
+  const detail = useObjectDetail(ref, record);
+  return (
+    <section class={`panel difference-panel tone-${health}`} aria-label={`Difference in ${ref.namespace}`}>
+      <header>
+        <HealthMark health={health} text={reason} />
+        <h2>
+          <ObjectLink to={ref}>
+            {ref.namespace} · {ref.kind}
+          </ObjectLink>
+        </h2>
+        <span class="faint">
+          {sinceMs === undefined ? null : <Moment at={sinceMs} />}
+          {differing?.givenUpMs === undefined ? null : (
+            <>
+              {" · given up "}
+              <Moment at={differing.givenUpMs} />
+            </>
+          )}
+        </span>
+        <p class="soft">{message}</p>
+      </header>
+      <DifferenceList detail={detail} />
+    </section>
+  );
+}
+
+// A table as lanes over time: search, zoom, the lanes or the same as rows, and what their looks mean.
+
+interface LanesProps {
+  readonly stage: StageLayout;
+  readonly records: readonly ObjectRecord[];
+  readonly layout: TableLayout;
+  readonly legend: NonNullable<TableLayout["timeline"]>;
+}
+
+function Lanes({ stage, records, layout, legend }: LanesProps): JSX.Element {
+  const { clock, navigation } = usePage();
+  const { search, health, table } = navigation.route.value;
+  const shown = useMemo(() => filterRecords(records, { search, health }), [records, search, health]);
+  const tracks = useTracks(shown);
+  // Chosen once, so that the picture does not jump when something changes.
+  const suggested = useMemo(() => suggestedSpan(tracks, clock.read()), [records.length > 0]);
+  const control = useRange(suggested);
+  const lanes = table ? (
+    <TrackTable caption={layout.title} tracks={tracks} />
+  ) : (
+    <>
+      <Timeline label={layout.title} tracks={tracks} control={control} />
+      <Legend {...legend} />
+    </>
+  );
+  return (
+    <>
+      <FilterBar tables={[records]} shown={shown.length} noun={stage.many}>
+        <ZoomBar control={control} />
+      </FilterBar>
+      {shown.length === 0 ? <NothingFound /> : lanes}
+    </>
+  );
+}
+
+function Legend({ legend, note }: NonNullable<TableLayout["timeline"]>): JSX.Element {
+  return (
+    <div class="key-legend">
+      {legend.map(({ look, meaning }) => (
+        <span key={meaning}>
+          <i class={look.startsWith("mark") ? "legend-mark" : undefined} aria-hidden="true">
+            <b class={look} />
+          </i>
+          {meaning}
+        </span>
+      ))}
+      {note === undefined ? null : <span>{note}</span>}
+    </div>
   );
 }

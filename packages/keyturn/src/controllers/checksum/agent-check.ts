@@ -1,9 +1,8 @@
 // How do the agents on gateways fare? For `keyturn doctor`.
 import { needsAttention } from "@keyturn/dashboard/contract";
 import { isApiError, Lease, managedBySelector, type Stored } from "@keyturn/runtime";
-import { keyturn, type Query } from "../../feature/feature.ts";
-import { fail, type Finding, ok, warn } from "../../feature/finding.ts";
-import { agentLeaseLabel, agentRecord } from "./agent-lease.ts";
+import { fail, type Finding, keyturn, ok, type Query, warn } from "../../feature/feature.ts";
+import { agentLeaseLabel, agentOf } from "./agent-lease.ts";
 
 const check = "agents";
 
@@ -24,7 +23,7 @@ export async function checkAgents({ client, nowMs, signal }: Pick<Query, "client
 export function agentFindings(leases: readonly Stored<Lease>[], nowMs: number): readonly Finding[] {
   if (leases.length === 0) return [ok(check, "no agent has shown itself (one that runs with --lease=false does not)")];
   return leases.map((lease) => {
-    const { health, reason, message, ref, identity } = agentRecord(lease, { counting: undefined, nowMs }).record;
+    const { health, reason, message, ref, identity } = agentOf(lease, { counting: undefined, nowMs }).agent;
     const { namespace } = ref;
     const said = `agent ${identity} in ${namespace}: ${message}`;
     return needsAttention({ health })

@@ -1,6 +1,6 @@
 import type { Lease, Stored } from "@keyturn/runtime";
 import { expect, it } from "vitest";
-import { agentAnnotations, agentRecord } from "./agent-lease.ts";
+import { agentAnnotations, agentOf } from "./agent-lease.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -13,7 +13,7 @@ function agent(notes: Partial<Record<keyof typeof agentAnnotations, string>>, re
 }
 
 function recordOf(lease: Stored<Lease>) {
-  return agentRecord(lease, { counting: undefined, nowMs }).record;
+  return agentOf(lease, { counting: undefined, nowMs }).agent;
 }
 
 it("is healthy while what it serves is verified", () => {

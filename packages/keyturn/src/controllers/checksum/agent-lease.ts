@@ -1,7 +1,18 @@
 // An agent as people see it: by the Lease in which it shows itself.
-import type { AgentRecord } from "@keyturn/dashboard/contract";
+import type { ObjectRecord } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, Lease, type Stored } from "@keyturn/runtime";
-import { defined, type HealthReport, type Made, objectReport, timeMs } from "../../feature/record.ts";
+import {
+  cellAt,
+  defined,
+  factAt,
+  factDigest,
+  factText,
+  type HealthReport,
+  laidOut,
+  objectReport,
+  type RecordBase,
+  timeMs,
+} from "../../feature/record.ts";
 
 export type StoredLease = DeepReadonly<Stored<Lease>>;
 
@@ -39,19 +50,38 @@ export function keepAgentLease({
   };
 }
 
-/** The record of an agent; `counting` is the checksum that it is to have. */
-export function agentRecord(
+/** An agent: a gateway's copy of the certificates of a namespace. Its `ref` is its Lease. */
+export interface Agent extends RecordBase {
+  readonly identity: string;
+  /** The agent's own word for what it does. */
+  readonly state: string;
+  /** Of the set that it serves. */
+  readonly checksum: string;
+  readonly generation: string;
+  /** Whether its checksum is the one that counts; absent if there is none to compare with. */
+  readonly matches?: boolean;
+  readonly secrets: number;
+  /** How old its set is. */
+  readonly promotedMs?: number;
+  readonly verifiedMs?: number;
+  /** When it was last heard of. */
+  readonly renewedMs?: number;
+  readonly differences: { readonly missing: number; readonly unexpected: number; readonly changed: number };
+  readonly alarms: readonly string[];
+}
+
+/** What is known of an agent; `counting` is the checksum that it is to have. */
+export function agentOf(
   lease: StoredLease,
   { counting, nowMs }: { readonly counting: string | undefined; readonly nowMs: number },
-): Made & { readonly record: AgentRecord } {
+): { readonly agent: Agent; readonly againAtMs: number | undefined } {
   const { metadata, spec } = lease;
   const note = (name: keyof typeof agentAnnotations): string => noteOf(lease, name);
   const identity = spec?.holderIdentity ?? metadata.name;
   const checksum = note("checksum");
   const secrets = countIn(note("secrets"));
   const untilMs = validUntilMs(lease);
-  const record: AgentRecord = {
-    type: "agent",
+  const agent: Agent = {
     id: agentId(metadata),
     step: "checksum",
     ...objectReport(
@@ -75,13 +105,45 @@ export function agentRecord(
     ...defined("promotedMs", timeMs(note("promotedAt"))),
     ...defined("verifiedMs", timeMs(note("verifiedAt"))),
     ...defined("renewedMs", timeMs(spec?.renewTime)),
-    ...defined("validUntilMs", untilMs),
     differences: differenceCounts(note("differences")),
     alarms: note("alarms")
       .split(",")
       .filter((alarm) => alarm !== ""),
   };
-  return { record, againAtMs: afterNow(untilMs, nowMs) };
+  return { agent, againAtMs: afterNow(untilMs, nowMs) };
+}
+
+export function agentRecord(agent: Agent): ObjectRecord {
+  const { ref, identity, state, checksum, generation, matches, secrets, promotedMs, verifiedMs, renewedMs, alarms } = agent;
+  const { missing, unexpected, changed } = agent.differences;
+  return laidOut(agent, {
+    table: "agents",
+    cells: {
+      agent: { main: identity, sub: ref.namespace, look: "link" },
+      state: { main: state, sub: alarms.join(", "), look: "health" },
+      checksum: { main: checksum === "" ? "none" : checksum, look: "mono" },
+      promoted: { ...cellAt(promotedMs, "never"), onPhone: "set promoted" },
+      secrets: { main: String(secrets) },
+      difference:
+        missing + unexpected + changed === 0
+          ? { main: "none", look: "faint" }
+          : { main: `${missing} missing, ${unexpected} unexpected, ${changed} changed` },
+      heard: cellAt(renewedMs, "never"),
+    },
+    texts: [identity, checksum],
+    facts: [
+      ...factText("identity", identity),
+      ...factText("state", state),
+      ...factDigest("checksum", checksum),
+      ...factText("agrees", matches === undefined ? undefined : matches ? "yes" : "no"),
+      ...factText("generation", generation),
+      ...factText("Secrets", String(secrets)),
+      ...factAt("set promoted", promotedMs),
+      ...factAt("verified", verifiedMs),
+      ...factAt("last heard of", renewedMs),
+      ...factText("alarms", alarms.join(", ")),
+    ],
+  });
 }
 
 export function agentId({ namespace = "", name }: { readonly namespace?: string | undefined; readonly name: string }): string {
@@ -116,7 +178,7 @@ export function noteOf({ metadata }: StoredLease, name: keyof typeof agentAnnota
   return metadata.annotations?.[agentAnnotations[name]] ?? "";
 }
 
-function differenceCounts(text: string): AgentRecord["differences"] {
+function differenceCounts(text: string): Agent["differences"] {
   const count = (direction: string): number => countIn(new RegExp(`\\b${direction}=(\\d+)`).exec(text)?.[1]);
   return { missing: count("missing"), unexpected: count("unexpected"), changed: count("changed") };
 }

@@ -1,6 +1,6 @@
 // Manifests, and what they make of live objects.
 import { describe, expect, test } from "vitest";
-import { appliedIngress, appliedSecret, parseManifests, type SecretManifest } from "./announce.ts";
+import { appliedIngress, appliedSecret, parseManifests, type SecretManifest } from "./manifests.ts";
 
 const secret = (text: string): SecretManifest => {
   const [manifest] = parseManifests(text, "a.yaml");

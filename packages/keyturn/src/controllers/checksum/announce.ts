@@ -1,5 +1,4 @@
 // Announces a state before it is written: its checksum is published first, so that a batch of changes is adopted as one.
-import { Buffer } from "node:buffer";
 import {
   type Client,
   formatDuration,
@@ -10,15 +9,31 @@ import {
   ownedWriter,
   ownershipOf,
   type Secret,
+  sleep,
+  type Stored,
+  systemClock,
 } from "@keyturn/runtime";
-import { parseAllDocuments } from "yaml";
-import * as z from "zod";
 import { keyturn, type Query, type Report } from "../../feature/feature.ts";
-import { type CheckSumObject, checkSumObject, isOfState, keepCheckSum, type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
-import { differenceOf } from "./difference.ts";
+import { type AnnouncedChange, type AnnouncementKey, changesBetween, signed } from "./announcement.ts";
+import {
+  type CheckSumObject,
+  checkSumObject,
+  isOfState,
+  keepCheckSum,
+  maxIdsBytes,
+  named,
+  type PublishedCheckSum,
+  rfc3339,
+  timestampMsOf,
+} from "./check-sum-object.ts";
+import { differenceOf } from "./id-difference.ts";
+import { changesOf, newestSettled } from "./history.ts";
+import type { Member } from "./ids.ts";
+import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest } from "./manifests.ts";
 import type { MemberKind } from "./member-kind.ts";
-import { MemberSet, type Problem, type SetState } from "./members.ts";
-import { historyOf } from "./plan.ts";
+import { MemberSet, type SetState } from "./members.ts";
+import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
+import { wideName } from "./wide-members.ts";
 
 /** What is announced. */
 export interface Batch {
@@ -28,12 +43,18 @@ export interface Batch {
 }
 
 /** How it is announced. */
-interface AnnounceOptions {
+export interface AnnounceOptions {
   readonly secrets: MemberKind<Secret>;
   readonly ingresses: MemberKind<Ingress>;
+  /** What one checksum covers. */
+  readonly scopeChoice: ScopeChoice;
   readonly expiresInMs: number;
-  /** Announces even if what is published is not what is there, or another announcement is open. */
+  /** Announces even if what is published is not what is there, or another announcement is about the same objects. */
   readonly force: boolean;
+  /** Signs the announcement. */
+  readonly key: AnnouncementKey | undefined;
+  /** How long to wait until the operator has seen the state; undefined: not at all. */
+  readonly waitMs: number | undefined;
 }
 
 /** One checksum that was announced, or the state that is there already. */
@@ -44,50 +65,104 @@ interface Announced {
   readonly checksum: CheckSumObject | undefined;
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Announces each namespace and kind that the batch concerns. Nothing is announced unless all can be. */
+/** Announces each scope and kind that the batch concerns. Nothing is announced unless all can be. */
 export async function announceBatch(query: Query, { manifests, deletions }: Batch, options: AnnounceOptions): Promise<Report> {
-  const { secrets, ingresses } = options;
-  const inNamespace = new Map<string, Manifest[]>();
-  const of = (namespace: string): Manifest[] => inNamespace.get(namespace) ?? inNamespace.set(namespace, []).get(namespace) ?? [];
-  for (const manifest of manifests) of(manifest.metadata.namespace ?? query.namespace).push(manifest);
-  if (deletions.length > 0) of(query.namespace);
+  const { secrets, ingresses, scopeChoice } = options;
+  const placed = manifests.map((manifest) => ({ manifest, namespace: manifest.metadata.namespace ?? query.namespace }));
+  const scopes = new Map<string, Scope>();
+  for (const namespace of new Set([...placed.map(({ namespace: own }) => own), ...(deletions.length > 0 ? [query.namespace] : [])])) {
+    const scope = await scopeOfNamespace(query.client, namespace, scopeChoice, query.signal);
+    scopes.set(scope.home, scope);
+  }
   const prepared = [];
-  for (const [namespace, here] of inNamespace) {
+  for (const scope of scopes.values()) {
+    const place = { query, scope, options };
+    const here = placed.filter(({ namespace }) => scope.namespaces.includes(namespace));
+    const gone = (kind: Manifest["kind"]): readonly string[] =>
+      scope.namespaces.includes(query.namespace)
+        ? deletions.filter((deletion) => deletion.kind === kind).map(({ name }) => nameIn(place, query.namespace, name))
+        : [];
+    const changesOfKind = <M extends Manifest>(kind: M["kind"], isKind: (manifest: Manifest) => manifest is M): readonly PlacedManifest<M>[] =>
+      here.flatMap(({ manifest, namespace }) =>
+        manifest.kind === kind && isKind(manifest) ? [{ manifest, name: nameIn(place, namespace, manifest.metadata.name) }] : [],
+      );
     const isSecret = (manifest: Manifest): manifest is SecretManifest => manifest.kind === "Secret";
     const isIngress = (manifest: Manifest): manifest is IngressManifest => manifest.kind === "Ingress";
-    const place = { query, namespace, options };
-    const gone = (kind: Manifest["kind"]): readonly string[] =>
-      namespace === query.namespace ? deletions.filter((deletion) => deletion.kind === kind).map(({ name }) => name) : [];
-    prepared.push(
-      await prepare({ ...place, memberKind: secrets, changes: here.filter(isSecret), applied: appliedSecret, deletions: gone("Secret") }),
-    );
-    prepared.push(
-      await prepare({ ...place, memberKind: ingresses, changes: here.filter(isIngress), applied: appliedIngress, deletions: gone("Ingress") }),
-    );
+    const [secretChanges, ingressChanges] = [changesOfKind("Secret", isSecret), changesOfKind("Ingress", isIngress)];
+    prepared.push(await prepare({ ...place, memberKind: secrets, changes: secretChanges, applied: appliedSecret, deletions: gone("Secret") }));
+    prepared.push(await prepare({ ...place, memberKind: ingresses, changes: ingressChanges, applied: appliedIngress, deletions: gone("Ingress") }));
   }
   const announced = prepared.filter((each) => each !== undefined);
   if (announced.length === 0) throw new Error("there is no Secret and no Ingress to announce in what was given");
-  for (const each of announced) if (each.checksum) await publish(query, each.checksum, each.kind === secrets.checksums.kind ? secrets : ingresses);
-  return reportOf(announced, options);
+  const ignored = announced.flatMap(({ checksum, problems }) => (checksum ? [] : problems));
+  if (ignored.length > 0 && announced.every(({ checksum }) => !checksum)) {
+    throw new Error(
+      `nothing of what was given counts, so nothing is announced: ${ignored.map(({ name, reason }) => `${name} (${reason})`).join(", ")}`,
+    );
+  }
+  return publishAll(query, announced, options);
 }
 
-/** What one namespace and kind come to: its objects as they are, with the batch laid over them. */
-async function prepare<T extends KubeObject, M extends Manifest>(batch: {
+/** Announces the Secrets and Ingresses of the scope of the query's namespace as they are: they are meant, however much has changed. */
+export async function allowState(query: Query, options: AnnounceOptions): Promise<Report> {
+  const scope = await scopeOfNamespace(query.client, query.namespace, options.scopeChoice, query.signal);
+  const place = { query, scope, options };
+  return publishAll(query, [await prepareAllowed(options.secrets, place), await prepareAllowed(options.ingresses, place)], options);
+}
+
+/** Where something is announced. */
+interface Place {
   readonly query: Query;
-  readonly namespace: string;
+  readonly scope: Scope;
   readonly options: AnnounceOptions;
-  readonly memberKind: MemberKind<T>;
-  readonly changes: readonly M[];
-  readonly applied: (manifest: M, live: T | undefined) => T;
-  readonly deletions: readonly string[];
-}): Promise<Announced | undefined> {
-  const { query, namespace, options, memberKind, changes, applied, deletions } = batch;
-  if (changes.length === 0 && deletions.length === 0) return undefined;
-  const { items } = await query.client.list(memberKind.objects, { namespace, ...memberKind.selection }, query.signal);
-  const live = new Map(items.map((object) => [object.metadata.name, object]));
+}
+
+/** A manifest, and the name that its object has in the scope. */
+interface PlacedManifest<M extends Manifest> {
+  readonly manifest: M;
+  readonly name: string;
+}
+
+function nameIn({ options: { scopeChoice } }: Place, namespace: string, name: string): string {
+  return isWide(scopeChoice.rule) ? wideName(namespace, name) : name;
+}
+
+async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, place: Place): Promise<Announced> {
+  const {
+    query,
+    scope: { home: namespace },
+  } = place;
+  const { members } = await membersOf(memberKind, place);
+  const { items } = await query.client.list(memberKind.checksums, { namespace, labels: managedBySelector(keyturn) }, query.signal);
+  const published = items.filter((object) => isOwned(object, namespace)).map(keepCheckSum(memberKind.prefix));
+  const settled = newestSettled(published);
+  const ids = items.find(({ metadata }) => metadata.name === settled?.object.metadata.name)?.spec.ids;
+  const state = members.state();
+  const kind = memberKind.checksums.kind;
+  const nothing = { namespace, kind, checksum: undefined, added: [], removed: [], problems: [] };
+  // Whoever begins to sign signs what is there, once.
+  const isUnsigned = place.options.key !== undefined && !published.some(({ object }) => object.spec.announcement?.signature);
+  // What is published may still be held by agents, for certificates in it that are older; nobody holds Ingresses.
+  const isPublished = settled !== undefined && isOfState(settled, state) && memberKind.checksums !== place.options.secrets.checksums;
+  if (state.ids.length === 0 || isPublished || (!settled && !isUnsigned)) return nothing;
+  const changes = changesBetween(isUnsigned ? [] : (ids ?? []), members);
+  const { notPublished: added, notLive: removed } = differenceOf(state.ids, ids ?? []);
+  return { ...nothing, added, removed, checksum: await announcementOf(memberKind, { ...place, state, changes, published }) };
+}
+
+async function membersOf<T extends KubeObject>(
+  memberKind: MemberKind<T>,
+  place: Place,
+): Promise<{ readonly members: MemberSet; readonly live: ReadonlyMap<string, T>; readonly put: (name: string, object: T) => void }> {
+  const { client, signal } = place.query;
+  const live = new Map<string, T>();
+  for (const namespace of place.scope.namespaces) {
+    const { items } = await client.list(memberKind.objects, { namespace, ...memberKind.selection }, signal);
+    for (const object of items) live.set(nameIn(place, namespace, object.metadata.name), object);
+  }
   const members = new MemberSet();
   const put = (name: string, object: T): void => {
     const member = memberKind.selects(object) ? memberKind.member(object) : "other";
@@ -95,19 +170,76 @@ async function prepare<T extends KubeObject, M extends Manifest>(batch: {
     else members.set(name, member);
   };
   for (const [name, object] of live) put(name, object);
+  return { members, live, put };
+}
+
+/** What one scope and kind come to: its objects as they are, with the batch laid over them. */
+async function prepare<T extends KubeObject, M extends Manifest>(
+  batch: Place & {
+    readonly memberKind: MemberKind<T>;
+    readonly changes: readonly PlacedManifest<M>[];
+    readonly applied: (manifest: M, live: T | undefined) => T;
+    readonly deletions: readonly string[];
+  },
+): Promise<Announced | undefined> {
+  const { query, options, memberKind, changes: manifests, applied, deletions } = batch;
+  const { home: namespace } = batch.scope;
+  if (manifests.length === 0 && deletions.length === 0) return undefined;
+  const { members, live, put } = await membersOf(memberKind, batch);
   const before = members.state();
+  const names = new Set([...manifests.map(({ name }) => name), ...deletions]);
+  const membersBefore = new Map(Array.from(names, (name) => [name, members.get(name)] as const));
   const published = await publishedIn(query.client, { namespace, memberKind, signal: query.signal });
-  if (!options.force) refuseUnlessQuiet(published, { state: before, namespace, kind: memberKind.checksums.kind, nowMs: query.nowMs });
-  for (const manifest of changes) put(manifest.metadata.name, applied(manifest, live.get(manifest.metadata.name)));
+  for (const { manifest, name } of manifests) put(name, applied(manifest, live.get(name)));
   for (const name of deletions) members.delete(name);
   const intended = members.state();
+  const changes = Array.from(membersBefore).flatMap(([name, member]) => changeOf(name, member, members.get(name)));
+  const kind = memberKind.checksums.kind;
+  if (!options.force) refuseUnlessFree(published, { state: before, changes, namespace, kind, nowMs: query.nowMs });
   const { notPublished: added, notLive: removed } = differenceOf(intended.ids, before.ids);
-  const isSame = intended.checksum === before.checksum && intended.sha256 === before.sha256;
-  const timestampMs = Math.max(query.nowMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
-  const expiresMs = query.nowMs + options.expiresInMs;
-  const checksum = isSame ? undefined : checkSumObject(intended, { namespace, prefix: memberKind.prefix, timestampMs, expiresMs });
-  const named = new Set(changes.map(({ metadata: { name } }) => name));
-  return { namespace, kind: memberKind.checksums.kind, checksum, added, removed, problems: members.problems().filter(({ name }) => named.has(name)) };
+  const checksum = changes.length === 0 ? undefined : await announcementOf(memberKind, { ...batch, state: intended, changes, published });
+  const uncovered = manifests.filter(({ name }) => members.get(name) === undefined && !deletions.includes(name));
+  const problems = [
+    ...members.problems().filter(({ name }) => names.has(name)),
+    ...uncovered.map(({ name }) => ({ name, reason: "it is not of the type, labels or class that count" })),
+  ];
+  return { namespace, kind, checksum, added, removed, problems };
+}
+
+function changeOf(name: string, before: Member | undefined, after: Member | undefined): readonly AnnouncedChange[] {
+  const [from, to] = [before?.state === "counted" ? before : undefined, after?.state === "counted" ? after : undefined];
+  if (from?.id === to?.id && from?.digest === to?.digest) return [];
+  const sha256 = to?.digest;
+  return [{ name, ...(from && { from: from.id }), ...(to && { to: to.id }), ...(sha256 !== undefined && { sha256 }) }];
+}
+
+/** The announcement as an object. Its times are the API server's: the announcer's clock may be anything. */
+async function announcementOf<T extends KubeObject>(
+  { checksums, prefix }: MemberKind<T>,
+  {
+    query: { client, signal },
+    scope: { home: namespace },
+    options: { expiresInMs, key },
+    state,
+    changes,
+    published,
+  }: Place & { readonly state: SetState; readonly changes: readonly AnnouncedChange[]; readonly published: readonly PublishedCheckSum[] },
+): Promise<CheckSumObject> {
+  const probe = { metadata: { namespace, name: `${prefix}-time` }, spec: { timestamp: rfc3339(0) } };
+  const { metadata } = await client.create(checksums, probe, { dryRun: true }, signal);
+  const serverMs = Date.parse(metadata.creationTimestamp ?? "");
+  if (Number.isNaN(serverMs)) throw new Error("the API server does not say what time it is");
+  const timestampMs = Math.max(serverMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
+  const announcement = { expires: rfc3339(serverMs + expiresInMs), changes: [...changes] };
+  if (JSON.stringify(changes).length > maxIdsBytes) throw new Error(`${changes.length} changes do not fit into one object: announce them in parts`);
+  const { spec } = checkSumObject(state, { namespace, prefix, timestampMs, announcement });
+  const fitting = JSON.stringify(spec).length > maxIdsBytes ? withoutIds(spec) : spec;
+  return named(namespace, prefix, key ? { ...fitting, announcement: signed({ namespace, kind: checksums.kind, spec: fitting }, key) } : fitting);
+}
+
+function withoutIds(spec: CheckSumObject["spec"]): CheckSumObject["spec"] {
+  const { ids: _, ...rest } = spec;
+  return rest;
 }
 
 async function publishedIn<T extends KubeObject>(
@@ -115,25 +247,77 @@ async function publishedIn<T extends KubeObject>(
   { namespace, memberKind, signal }: { readonly namespace: string; readonly memberKind: MemberKind<T>; readonly signal: AbortSignal },
 ): Promise<readonly PublishedCheckSum[]> {
   const { items } = await client.list(memberKind.checksums, { namespace, labels: managedBySelector(keyturn) }, signal);
-  const owner = { kind: Namespace, name: { name: namespace } };
-  return items.filter((object) => ownershipOf(object, keyturn, owner) === "ours").map(keepCheckSum(memberKind.prefix));
+  return items.filter((object) => isOwned(object, namespace)).map(keepCheckSum(memberKind.prefix));
 }
 
-/** An announcement is about a change to what is published. If that is not what is there, the two would not be told apart. */
-function refuseUnlessQuiet(
+function isOwned(object: Stored<CheckSumObject>, namespace: string): boolean {
+  return ownershipOf(object, keyturn, { kind: Namespace, name: { name: namespace } }) === "ours";
+}
+
+/** What is announced twice would not be told apart, and what is not published cannot be built on. */
+function refuseUnlessFree(
   published: readonly PublishedCheckSum[],
-  { state, namespace, kind, nowMs }: { readonly state: SetState; readonly namespace: string; readonly kind: string; readonly nowMs: number },
+  {
+    state,
+    changes,
+    namespace,
+    kind,
+    nowMs,
+  }: {
+    readonly state: SetState;
+    readonly changes: readonly AnnouncedChange[];
+    readonly namespace: string;
+    readonly kind: string;
+    readonly nowMs: number;
+  },
 ): void {
-  const { awaited, settled } = historyOf(published, { state, maxAnnouncementMs: Infinity, nowMs });
   const where = `cannot announce a ${kind} in namespace ${namespace}`;
-  if (awaited) {
-    const { name } = awaited.checksum.object.metadata;
-    throw new Error(`${where}: ${name} is announced and still awaited; wait for it, delete it, or announce in its place with --force`);
+  const names = new Set(changes.map(({ name }) => name));
+  const open = published.filter(
+    ({ object: { spec, status } }) => spec.announcement && !status?.reached && Date.parse(spec.announcement.expires) > nowMs,
+  );
+  const other = open.find((checksum) => (changesOf(checksum) ?? [{ name: "" }]).some(({ name }) => name === "" || names.has(name)));
+  if (other) {
+    const { name } = other.object.metadata;
+    throw new Error(
+      `${where}: ${name} is announced, still awaited, and about the same objects; wait for it, delete it, or announce all the same with --force`,
+    );
   }
-  if (!settled[0] || isOfState(settled[0].checksum, state)) return;
+  const settled = newestSettled(published);
+  if (!settled || isOfState(settled, state) || open.length > 0) return;
   throw new Error(
     `${where}: the newest checksum is not of the objects as they are; wait until it is, see that the --checksum.* flags are the operator's, or announce all the same with --force`,
   );
+}
+
+async function publishAll(query: Query, announced: readonly Announced[], options: AnnounceOptions): Promise<Report> {
+  const { secrets, ingresses, waitMs } = options;
+  for (const { checksum, kind } of announced) if (checksum) await publish(query, checksum, kind === secrets.checksums.kind ? secrets : ingresses);
+  const report = reportOf(announced, options);
+  if (waitMs === undefined) return report;
+  for (const { checksum, kind } of announced) {
+    const kindOf = kind === secrets.checksums.kind ? secrets.checksums : ingresses.checksums;
+    if (checksum) await waitUntilReached(query, { kind: kindOf, checksum, waitMs });
+  }
+  return { ...report, text: `${report.text}\nthe announced state is there` };
+}
+
+/** How often is looked. */
+const lookEveryMs = 1000;
+
+/** Resolves when the operator has seen the announced state. Rejects if it is given up before, or the time is over. */
+async function waitUntilReached(
+  { client, signal }: Query,
+  { kind, checksum, waitMs }: { readonly kind: MemberKind["checksums"]; readonly checksum: CheckSumObject; readonly waitMs: number },
+): Promise<void> {
+  const { namespace = "", name = "" } = checksum.metadata;
+  for (let waitedMs = 0; waitedMs <= waitMs; waitedMs += lookEveryMs) {
+    const object = await client.get(kind, { namespace, name }, signal);
+    if (!object) throw new Error(`the announcement ${name} in ${namespace} was given up: its time was over, or somebody deleted it`);
+    if (object.status?.reached !== undefined) return;
+    await sleep(systemClock, lookEveryMs, signal);
+  }
+  throw new Error(`the announced state of ${name} in ${namespace} has not come within ${formatDuration(waitMs)}; it is still awaited`);
 }
 
 async function publish<T extends KubeObject>(
@@ -161,80 +345,4 @@ function reportOf(announced: readonly Announced[], { expiresInMs }: AnnounceOpti
     expires: checksum?.spec.announcement?.expires ?? null,
   }));
   return { text: lines.join("\n"), data };
-}
-
-// Secrets and Ingresses as they stand in manifests, and what becomes of a live object when one is applied.
-
-const texts = z.record(z.string(), z.string().nullable());
-const metadata = z.object({ name: z.string().min(1), namespace: z.string().optional(), labels: texts.optional(), annotations: texts.optional() });
-const secretSchema = z.object({
-  kind: z.literal("Secret"),
-  metadata,
-  type: z.string().optional(),
-  data: texts.optional(),
-  stringData: texts.optional(),
-});
-const ingressSchema = z.object({ kind: z.literal("Ingress"), metadata, spec: z.object({ ingressClassName: z.string().optional() }).optional() });
-const listSchema = z.object({ kind: z.string().endsWith("List"), items: z.array(z.unknown()) });
-const kindSchema = z.object({ kind: z.string() });
-
-/** An object that is going to be written. */
-type Manifest = z.infer<typeof secretSchema> | z.infer<typeof ingressSchema>;
-export type SecretManifest = Extract<Manifest, { kind: "Secret" }>;
-type IngressManifest = Extract<Manifest, { kind: "Ingress" }>;
-
-/** Reads the Secrets and Ingresses in YAML or JSON text; other kinds are passed over. Throws, without quoting the text, if it cannot be read. */
-export function parseManifests(text: string, source: string): readonly Manifest[] {
-  return parseAllDocuments(text).flatMap((document) => {
-    const [error] = document.errors;
-    // The parser's own message quotes the text, which may be a private key.
-    if (error) throw new Error(`cannot read ${source}: it is not valid YAML at line ${error.linePos?.[0].line ?? "?"} (${error.code})`);
-    return manifestsIn(document.toJS(), source);
-  });
-}
-
-function manifestsIn(value: unknown, source: string): readonly Manifest[] {
-  const list = listSchema.safeParse(value);
-  if (list.success) return list.data.items.flatMap((item) => manifestsIn(item, source));
-  const kind = kindSchema.safeParse(value).data?.kind;
-  if (kind !== "Secret" && kind !== "Ingress") return [];
-  const result = z.discriminatedUnion("kind", [secretSchema, ingressSchema]).safeParse(value);
-  if (result.success) return [result.data];
-  const places = result.error.issues.map(({ path }) => path.join(".")).join(", ");
-  throw new Error(`cannot read ${source}: a ${kind} in it has no valid ${places}`);
-}
-
-/** The Secret as it will be: what the manifest does not mention stays as it is. */
-export function appliedSecret({ metadata: { name, labels, annotations }, type, data, stringData }: SecretManifest, live: Secret | undefined): Secret {
-  const encoded = Object.entries(stringData ?? {}).map(
-    ([key, value]) => [key, value === null ? null : Buffer.from(value).toString("base64")] as const,
-  );
-  // As the API server sends it: without line breaks.
-  const canonical = Object.entries(data ?? {}).map(
-    ([key, value]) => [key, value === null ? null : Buffer.from(value, "base64").toString("base64")] as const,
-  );
-  const resultingType = live?.type ?? type;
-  return {
-    metadata: { name, labels: merged(live?.metadata.labels, labels), annotations: merged(live?.metadata.annotations, annotations) },
-    ...(resultingType !== undefined && { type: resultingType }),
-    data: merged(live?.data, Object.fromEntries([...canonical, ...encoded])),
-  };
-}
-
-/** The Ingress as it will be, as far as a checksum looks at it. */
-export function appliedIngress({ metadata: { name, labels, annotations }, spec }: IngressManifest, live: Ingress | undefined): Ingress {
-  const ingressClassName = spec?.ingressClassName ?? live?.spec?.ingressClassName;
-  return {
-    metadata: { name, labels: merged(live?.metadata.labels, labels), annotations: merged(live?.metadata.annotations, annotations) },
-    ...(ingressClassName !== undefined && { spec: { ingressClassName } }),
-  };
-}
-
-/** `null` takes an entry out. */
-function merged(
-  live: Readonly<Record<string, string>> = {},
-  changes: Readonly<Record<string, string | null>> = {},
-): Readonly<Record<string, string>> {
-  const entries = Object.entries({ ...live, ...changes });
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -11,9 +11,29 @@ import {
 } from "@keyturn/runtime";
 import * as z from "zod";
 
+const change = z.object({
+  name: z.string().describe("The object; with several namespaces in a scope, namespace/name. Empty if only its id is known."),
+  from: z.string().optional().describe("The id that it has before. Absent: it comes."),
+  to: z.string().optional().describe("The id that it has afterwards. Absent: it goes."),
+  sha256: z.string().optional().describe("SHA-256 of its whole content afterwards, where the kind's content is covered."),
+});
+
+const signature = z.object({
+  key: z.string().describe("Which key has signed: the first 16 digits of the SHA-256 of its public key in DER."),
+  value: z.string().describe("Ed25519, in base64, over namespace, kind, timestamp, expiry and changes."),
+});
+
 const announcement = z
   .object({
     expires: dateTime().describe("Until when the intended state may be awaited. Then the state as it is is published."),
+    changes: z
+      .array(change)
+      .optional()
+      .meta({ listType: "atomic" })
+      .describe(
+        "What is going to change. Changes of other objects, and other announcements, do not concern it. Absent: the state as a whole is awaited.",
+      ),
+    signature: signature.optional().describe("Of whoever means it."),
   })
   .describe("Marks the checksum of a state that is still to be written. Absent: the state was there when the checksum was made.");
 

@@ -25,17 +25,27 @@ export const maxIdsBytes = 1_400_000;
 /** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
 export function checkSumObject(
   { ids, checksum, sha256 }: SetState,
-  options: { readonly namespace: string; readonly prefix: string; readonly timestampMs: number; readonly expiresMs?: number },
+  options: {
+    readonly namespace: string;
+    readonly prefix: string;
+    readonly timestampMs: number;
+    readonly announcement?: CheckSumSpec["announcement"];
+  },
 ): CheckSumObject {
-  const { namespace, prefix, timestampMs, expiresMs } = options;
+  const { namespace, prefix, timestampMs, announcement } = options;
   const spec: CheckSumSpec = {
     timestamp: rfc3339(timestampMs),
     checksum,
     ...(fitsObject(ids) && { ids }),
     count: ids.length,
     ...(sha256 !== undefined && { sha256 }),
-    ...(expiresMs !== undefined && { announcement: { expires: rfc3339(expiresMs) } }),
+    ...(announcement && { announcement }),
   };
+  return named(namespace, prefix, spec);
+}
+
+/** The object of a spec, under the name that says what is in it. */
+export function named(namespace: string, prefix: string, spec: CheckSumSpec): CheckSumObject {
   return { metadata: { namespace, name: nameFor(prefix, spec) }, spec };
 }
 
@@ -71,7 +81,15 @@ export function rfc3339(timeMs: number): string {
 
 /** The name says what is in it, so that the same checksum, made twice, is one object, and one that was edited shows. */
 function nameFor(prefix: string, { timestamp, checksum, sha256, announcement }: CheckSumSpec): string {
-  const digest = hash("sha256", JSON.stringify([timestamp, checksum, sha256 ?? "", announcement?.expires ?? ""]), "hex");
+  const { expires = "", changes, signature } = announcement ?? {};
+  const said = [
+    timestamp,
+    checksum,
+    sha256 ?? "",
+    expires,
+    ...(changes ? [changes.map(({ name, from, to, sha256: content }) => [name, from, to, content])] : []),
+  ];
+  const digest = hash("sha256", JSON.stringify(signature ? [...said, signature.key, signature.value] : said), "hex");
   return `${prefix}-${BigInt(`0x${digest.slice(0, 16)}`)
     .toString(36)
     .padStart(13, "0")

@@ -11,39 +11,60 @@ const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1
 const pageSchema = z.object({
   metadata: z.object({ continue: z.string().optional() }),
   // An empty list of metadata comes as null.
-  items: z.array(z.object({ metadata: z.object({ name: z.string(), resourceVersion: z.string() }) })).nullable(),
+  items: z.array(z.object({ metadata: z.object({ name: z.string(), namespace: z.string(), resourceVersion: z.string() }) })).nullable(),
 });
 
+/** How a list is compared. */
+interface Comparison {
+  readonly client: Client;
+  /** The namespaces that are compared, each with how many objects the cache has there, asked after it was listed. */
+  readonly expected: ReadonlyMap<string, () => number>;
+  readonly signal: AbortSignal;
+}
+
+/** More namespaces than this are listed together. */
+const maxSingleLists = 5;
+
 /**
- * True if the cache shows, of one namespace, exactly the objects that the API server has, each at the same version.
+ * True if the cache shows, of some namespaces, exactly the objects that the API server has, each at the same version.
  *
  * Why this is right: a list without a resourceVersion is answered from a quorum, so it is at least as new as anything that was written before it was asked for;
  * its later pages are of the same moment as the first. An object that the cache shows at the listed version has the listed content. With as many
  * objects in the cache as in the list, and each of them found there, the two are the same set. A difference may be a change on its way: ask again.
  */
-export async function showsLatest(
+export async function showsLatest(cache: Cache<unknown>, { client, expected, signal }: Comparison): Promise<boolean> {
+  const isTogether = expected.size > maxSingleLists && cache.selection.namespace === undefined;
+  for (const listed of isTogether ? [undefined] : expected.keys()) {
+    const found = await listedIn(cache, listed, { client, expected, signal });
+    if (!found) return false;
+    for (const [namespace, count] of expected) {
+      if ((listed === undefined || listed === namespace) && (found.get(namespace) ?? 0) !== count()) return false;
+    }
+  }
+  return true;
+}
+
+/** How many objects each namespace has; undefined if the cache shows another version of one of them. */
+async function listedIn(
   cache: Cache<unknown>,
-  {
-    client,
-    namespace,
-    objects,
-    signal,
-  }: { readonly client: Client; readonly namespace: string; readonly objects: number; readonly signal: AbortSignal },
-): Promise<boolean> {
+  listed: string | undefined,
+  { client, expected, signal }: Comparison,
+): Promise<ReadonlyMap<string, number> | undefined> {
   const { labels, fields } = cache.selection;
-  let listed = 0;
+  const found = new Map<string, number>();
   let token: string | undefined;
   do {
-    const path = collectionPath(cache.kind, namespace) + queryOf({ labels, fields, token });
+    const path = collectionPath(cache.kind, listed) + queryOf({ labels, fields, token });
     const page = pageSchema.parse(await client.request({ method: "GET", path, headers: { accept } }, signal));
-    const items = page.items ?? [];
-    for (const { metadata } of items) {
-      if (cache.identity(keyOf({ namespace, name: metadata.name }))?.resourceVersion !== metadata.resourceVersion) return false;
+    for (const { metadata } of page.items ?? []) {
+      const { name, namespace, resourceVersion } = metadata;
+      if (!expected.has(namespace)) continue;
+      if (cache.identity(keyOf({ namespace, name }))?.resourceVersion !== resourceVersion) return undefined;
+      found.set(namespace, (found.get(namespace) ?? 0) + 1);
     }
-    listed += items.length;
     token = page.metadata.continue;
   } while (token);
-  return listed === objects;
+  return found;
 }
 
 function queryOf({ labels, fields, token }: Readonly<Record<"labels" | "fields" | "token", string | undefined>>): string {

@@ -1,16 +1,21 @@
 // How the Secrets of a namespace differ from their published checksum: for `keyturn diff`, agents and announcements.
-import { type DeepReadonly, Secret, type Stored } from "@keyturn/runtime";
+import { type DeepReadonly, Secret, type Selection, type Stored } from "@keyturn/runtime";
 import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
+import { differenceOf, numberOfId } from "./id-difference.ts";
 import { checksumOfSorted, contentDigestOfSorted, contentLine, type IdRules, type Member, type SecretContent, secretMember } from "./ids.ts";
 import type { SetState } from "./members.ts";
+import { isWide, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
+import { wideName } from "./wide-members.ts";
 
 /** Which Secrets count, the same as for the control plane. */
 export interface DiffOptions {
   readonly rules: IdRules;
-  readonly labels: string | undefined;
-  readonly types: "tls" | "all";
+  readonly selection: Pick<Selection, "labels" | "fields">;
+  /** What one checksum covers. */
+  readonly scopeChoice: ScopeChoice;
   /** Every namespace that has a checksum, instead of the query's one. */
   readonly allNamespaces: boolean;
 }
@@ -41,20 +46,21 @@ export async function namespaceDiffs(
   { client, namespace, signal }: Pick<Query, "client" | "namespace" | "signal">,
   options: DiffOptions,
 ): Promise<readonly NamespaceDiff[]> {
-  const { items } = await client.list(SecretCheckSum, options.allNamespaces ? {} : { namespace }, signal);
+  const { scopeChoice, selection, allNamespaces } = options;
+  const scope = allNamespaces ? undefined : await scopeOfNamespace(client, namespace, scopeChoice, signal);
+  const { items } = await client.list(SecretCheckSum, scope ? { namespace: scope.home } : {}, signal);
   const byNamespace = Map.groupBy(items, (object) => object.metadata.namespace ?? "");
-  if (!options.allNamespaces && !byNamespace.has(namespace)) byNamespace.set(namespace, []);
+  if (scope && !byNamespace.has(scope.home)) byNamespace.set(scope.home, []);
   const observe = secretObserver(options.rules);
   const diffs: NamespaceDiff[] = [];
-  for (const [name, objects] of [...byNamespace].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const selection = {
-      namespace: name,
-      ...(options.labels && { labels: options.labels }),
-      ...(options.types === "tls" && { fields: "type=kubernetes.io/tls" }),
-    };
-    const secrets = await client.list(Secret, selection, signal);
-    const set = observedSetOf(new Map(secrets.items.map((secret) => [secret.metadata.name, observe(secret)])));
-    diffs.push(diffOf(name, set, newestFirst(objects.map(observedChecksum))));
+  for (const [home, objects] of [...byNamespace].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const secrets = new Map<string, ObservedSecret>();
+    for (const within of (scope ?? (await scopeOfNamespace(client, home, scopeChoice, signal))).namespaces) {
+      const list = await client.list(Secret, { ...selection, namespace: within }, signal);
+      const nameIn = (name: string): string => (isWide(scopeChoice.rule) ? wideName(within, name) : name);
+      for (const secret of list.items) secrets.set(nameIn(secret.metadata.name), observe(secret));
+    }
+    diffs.push(diffOf(home, observedSetOf(secrets), newestFirst(objects.map(observedChecksum))));
   }
   return diffs;
 }
@@ -166,6 +172,10 @@ export interface ObservedChecksum {
   /** Undefined if they did not fit into the object. */
   readonly ids?: readonly string[];
   readonly stamp: Stamp;
+  /** Somebody announced it: what it says is meant, however much changes. */
+  readonly isAnnounced?: boolean;
+  /** What the announcement is about. */
+  readonly changes?: readonly AnnouncedChange[];
   /** Of a state that is still to be written: until when it is awaited. */
   readonly announcedUntilMs?: number;
 }
@@ -180,7 +190,18 @@ export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly
     ...(sha256 !== undefined && { sha256 }),
     ...(ids && { ids }),
     stamp: { timestampMs: Date.parse(timestamp) || createdMs, createdMs },
+    ...(announcement && { isAnnounced: true, ...(announcement.changes && { changes: announcement.changes }) }),
     ...(announcement && !status?.reached && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
+  };
+}
+
+/** The same for an agent: with keys, an announcement that none of them has signed is none. */
+export function checksumObserver(keys: readonly AnnouncementKey[] | undefined): (object: Stored<DeepReadonly<SecretCheckSum>>) => ObservedChecksum {
+  return function observe(object) {
+    const { namespace = "" } = object.metadata;
+    const isTrusted = !keys || isSigned({ namespace, kind: SecretCheckSum.kind, spec: object.spec }, keys);
+    const { announcement: _, ...spec } = object.spec;
+    return observedChecksum(isTrusted ? object : { ...object, spec });
   };
 }
 
@@ -272,40 +293,7 @@ function takeName(names: ReadonlyMap<string, string[]>, id: string): string | un
   return names.get(id)?.pop();
 }
 
-function numberOfId(id: string): string {
-  return id.slice(0, Math.max(0, id.indexOf("-", 1)));
-}
-
 function numberOfName(name: string): string {
   const digits = name.slice(name.lastIndexOf("-") + 1);
   return digits.replace(/^0+(?=\d)/, "");
-}
-
-/** What is in one list and not in the other, in byte order. */
-interface Difference {
-  /** In the live set, not in the checksum. */
-  readonly notPublished: readonly string[];
-  /** In the checksum, not in the live set. */
-  readonly notLive: readonly string[];
-}
-
-/** Compares lists in any order; an id that is in one of them more often counts for the rest. */
-export function differenceOf(liveIds: Iterable<string>, publishedIds: Iterable<string>): Difference {
-  const [live, published] = [[...liveIds].sort(), [...publishedIds].sort()];
-  const [notPublished, notLive]: [string[], string[]] = [[], []];
-  let [l, p] = [0, 0];
-  for (;;) {
-    const [left, right] = [live[l], published[p]];
-    if (left === undefined && right === undefined) return { notPublished, notLive };
-    if (left === right) {
-      l++;
-      p++;
-    } else if (right === undefined || (left !== undefined && left < right)) {
-      if (left !== undefined) notPublished.push(left);
-      l++;
-    } else {
-      notLive.push(right);
-      p++;
-    }
-  }
 }

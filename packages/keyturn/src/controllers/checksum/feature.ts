@@ -1,16 +1,19 @@
 // The feature "verify", control plane: what the command line, the manifests and the docs know about it.
 import { type ControllerDefinition, type KubeObject, type AccessRule, Namespace, Secret } from "@keyturn/runtime";
 import { skippingOf } from "../../feature/pause-and-selection.ts";
-import type { Feature } from "../../feature/feature.ts";
+import type { Feature, FlagReader } from "../../feature/feature.ts";
+import { UsageError } from "../../feature/flag.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
-import { type NamespaceChoice, placesOf, checksumFlags, memberFlags } from "./flags.ts";
+import { checksumFlags, memberFlags, readAnnouncementKeys, scopeFlags } from "./flags.ts";
 import { checkAgents } from "./agent-check.ts";
 import { diffReport } from "./difference.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";
-import { type MemberKind, ingressMemberKind, secretMemberKind } from "./member-kind.ts";
+import { type MemberKind, ingressMemberKind, secretMemberKind, secretSelection } from "./member-kind.ts";
 import { checksumAlerts, checksumPanels } from "./monitoring.ts";
+import type { PublishingPolicy } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
+import { type NamespaceChoice, placesOf, scopeChoiceOf } from "./scopes.ts";
 import { checksumRecords } from "./records.ts";
 
 export const checksumFeature: Feature = {
@@ -37,29 +40,25 @@ export const checksumFeature: Feature = {
   queries: {
     diff: {
       summary: "which Secrets differ from the published checksum, and in which direction",
-      flags: [memberFlags.versionAnnotations, memberFlags.secretSelector, memberFlags.secretTypes],
+      flags: [memberFlags.versionAnnotations, memberFlags.secretSelector, memberFlags.secretTypes, ...scopeFlags],
       follows: [SecretCheckSum, Secret],
       answer(query, { allNamespaces, flag }) {
         const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
-        return diffReport(query, { rules, labels: flag(memberFlags.secretSelector), types: flag(memberFlags.secretTypes), allNamespaces });
+        const selection = secretSelection(flag(memberFlags.secretTypes), flag(memberFlags.secretSelector));
+        return diffReport(query, { rules, selection, scopeChoice: scopeChoiceOf(flag), allNamespaces });
       },
     },
   },
   predecessor: { name: "the missing half of Tengine-Ingress", guide: "docs/migration/from-tengine-ingress.md" },
   records: checksumRecords,
   controllers(flag) {
-    const names = flag(checksumFlags.namespaces);
-    const choice: NamespaceChoice = names.length > 0 ? { type: "named", names } : { type: "labelled", labels: flag(checksumFlags.namespaceSelector) };
+    const scopeChoice = scopeChoiceOf(flag);
+    const { choice } = scopeChoice;
     const common = {
-      choice,
+      scopeChoice,
       isSkipped: skippingOf(flag),
       stabilizeMs: flag(checksumFlags.stabilize),
-      policy: {
-        keep: flag(checksumFlags.keep),
-        keepForMs: flag(checksumFlags.keepFor),
-        maxAnnouncementMs: flag(checksumFlags.maxAnnouncement),
-        publishEmpty: flag(checksumFlags.publishEmpty),
-      },
+      readPolicy: () => policyReader(flag),
     };
     const controllerOf = <T extends KubeObject>(name: string, memberKind: MemberKind<T>): ControllerDefinition =>
       checksumController({ ...common, name, memberKind, access: checksumAccess(memberKind, choice) });
@@ -70,6 +69,22 @@ export const checksumFeature: Feature = {
     ];
   },
 };
+
+/** How checksums of each namespace are published, by the flags. Throws a `UsageError` for keys that cannot be read. */
+function policyReader(flag: FlagReader): (namespace: string) => PublishingPolicy {
+  const [signedIn, keyFile] = [flag(checksumFlags.announcedOnly), flag(checksumFlags.announcementKeys)];
+  if (signedIn.length > 0 && keyFile === undefined)
+    throw new UsageError("--checksum.announced-only: name the keys that count with --checksum.announcement-keys");
+  const keys = keyFile === undefined ? undefined : readAnnouncementKeys(keyFile);
+  const common = {
+    keep: flag(checksumFlags.keep),
+    keepForMs: flag(checksumFlags.keepFor),
+    maxAnnouncementMs: flag(checksumFlags.maxAnnouncement),
+    publishEmpty: flag(checksumFlags.publishEmpty),
+    limits: { vanishing: flag(checksumFlags.maxVanishing), changing: flag(checksumFlags.maxChanging) },
+  };
+  return (namespace) => (signedIn.includes("*") || signedIn.includes(namespace) ? { ...common, keys } : common);
+}
 
 /** The rights for one kind, in the chosen namespaces alone. */
 function checksumAccess({ objects, checksums }: Pick<MemberKind, "objects" | "checksums">, choice: NamespaceChoice): readonly AccessRule[] {

@@ -1,7 +1,18 @@
 // The flags of this feature: which objects are covered, in which namespaces, and how checksums are published.
-import { type Cache, type ControllerScope, type KubeObject, Namespace, type ObjectKey } from "@keyturn/runtime";
-import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlag, textFlagWithDefault } from "../../feature/flag.ts";
-import { pausedAnnotation } from "../../feature/pause-and-selection.ts";
+import { readFileSync } from "node:fs";
+import {
+  choiceFlag,
+  durationFlag,
+  type Flag,
+  listFlag,
+  numberFlag,
+  switchFlag,
+  textFlag,
+  textFlagWithDefault,
+  UsageError,
+} from "../../feature/flag.ts";
+import { type AnnouncementKey, readPublicKeys } from "./announcement.ts";
+import { limitFlags } from "./blast-radius.ts";
 import { defaultVersionAnnotations } from "./ids.ts";
 
 /** A namespace with this label is covered unless flags say otherwise. */
@@ -33,6 +44,23 @@ const versionAnnotationsFlag: Flag<readonly string[]> = {
   },
 };
 
+/** Public keys of those who may announce, for operator and agents. */
+export const announcementKeysFlag = textFlag({
+  name: "checksum.announcement-keys",
+  placeholder: "FILE",
+  help: "a PEM file with the public Ed25519 keys of those who may announce; an announcement counts if one of them has signed it",
+});
+
+/** The keys in such a file. Rejects nothing silently: throws a `UsageError` that says what is wrong with the file. */
+export function readAnnouncementKeys(path: string): readonly AnnouncementKey[] {
+  try {
+    return readPublicKeys(readFileSync(path, "utf8"));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : "it cannot be read";
+    throw new UsageError(`--${announcementKeysFlag.name}: ${path}: ${reason}`, { cause });
+  }
+}
+
 /** Which objects count: the same for whoever publishes, announces or verifies. */
 export const memberFlags = {
   versionAnnotations: versionAnnotationsFlag,
@@ -57,6 +85,17 @@ export const checksumFlags = {
     default: namespaceLabel,
     help: "publish checksums in the namespaces with these labels",
   }),
+  scope: textFlagWithDefault({
+    name: "checksum.scope",
+    placeholder: "namespace|all|LABEL",
+    default: "namespace",
+    help: "what one checksum covers, as one fleet of gateways watches it: namespace = each chosen namespace by itself; all = all chosen namespaces together; otherwise the key of a label: namespaces with the same value together",
+  }),
+  publishIn: textFlag({
+    name: "checksum.publish-in",
+    placeholder: "NAMESPACE",
+    help: "with --checksum.scope=all: the namespace in which the checksum is published; it must be a chosen one",
+  }),
   ...memberFlags,
   stabilize: durationFlag({
     name: "checksum.settle",
@@ -74,6 +113,12 @@ export const checksumFlags = {
     default: "1h",
     help: "how long an announced state is awaited, however long it was announced for",
   }),
+  ...limitFlags,
+  announcedOnly: listFlag({
+    name: "checksum.announced-only",
+    help: "the namespaces in which only what was announced and signed is published; * for all. Needs --checksum.announcement-keys",
+  }),
+  announcementKeys: announcementKeysFlag,
   publishEmpty: switchFlag({
     name: "checksum.publish-empty",
     default: false,
@@ -81,44 +126,5 @@ export const checksumFlags = {
   }),
 };
 
-// Which namespaces checksums are published in.
-
-/** Named ones, or those with certain labels. */
-export type NamespaceChoice = { readonly type: "named"; readonly names: readonly string[] } | { readonly type: "labelled"; readonly labels: string };
-
-/** The choice at work. */
-export interface ChosenNamespaces {
-  includes(namespace: string): boolean;
-  /** The annotation that pauses a namespace, as it was written. Named namespaces are not looked at themselves. */
-  pausedBy(namespace: string): string | undefined;
-  /** What the choice rests on; undefined if nothing has to be known for it. */
-  readonly restsOn: Cache<unknown> | undefined;
-}
-
-/** What is kept of a namespace. In one that is on its way out nothing can be created any more. */
-interface NamespaceState {
-  readonly isThereToStay: boolean;
-  readonly paused: string | undefined;
-}
-
-const keepState = ({ metadata: { deletionTimestamp, annotations } }: KubeObject): NamespaceState => ({
-  isThereToStay: deletionTimestamp === undefined,
-  paused: annotations?.[pausedAnnotation],
-});
-
-/** Follows the choice; a namespace whose labels change is looked at at once. */
-export function chooseNamespaces({ watch, trigger }: Pick<ControllerScope, "watch" | "trigger">, choice: NamespaceChoice): ChosenNamespaces {
-  if (choice.type === "named") return { includes: (namespace) => choice.names.includes(namespace), pausedBy: () => undefined, restsOn: undefined };
-  const labelled = watch(Namespace, { only: "metadata", labels: choice.labels, keep: keepState });
-  trigger(labelled);
-  return {
-    includes: (namespace: ObjectKey) => labelled.get(namespace)?.isThereToStay === true,
-    pausedBy: (namespace: ObjectKey) => labelled.get(namespace)?.paused,
-    restsOn: labelled,
-  };
-}
-
-/** Where to watch: in each of the named namespaces, or wherever the operator works. */
-export function placesOf(choice: NamespaceChoice): readonly { readonly namespace?: string }[] {
-  return choice.type === "named" ? choice.names.map((namespace) => ({ namespace })) : [{}];
-}
+/** What one checksum covers: the same for whoever publishes, announces or compares. */
+export const scopeFlags = [checksumFlags.scope, checksumFlags.namespaces, checksumFlags.namespaceSelector, checksumFlags.publishIn] as const;

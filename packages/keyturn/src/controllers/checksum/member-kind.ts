@@ -26,6 +26,11 @@ const tlsType = "kubernetes.io/tls";
 /** Releases of Helm can be a megabyte each; neither holds anything that a gateway serves. */
 const uselessTypes: readonly string[] = ["helm.sh/release.v1", "kubernetes.io/service-account-token"];
 
+/** Which Secrets are looked at, the same for whoever publishes, announces, compares or verifies. */
+export function secretSelection(types: "tls" | "all", labels: string | undefined): Pick<Selection, "labels" | "fields"> {
+  return { fields: types === "all" ? uselessTypes.map((type) => `type!=${type}`).join(",") : `type=${tlsType}`, ...(labels && { labels }) };
+}
+
 /** Secrets, as the flags choose them. */
 export function secretMemberKind(flag: FlagReader): MemberKind<Secret> {
   const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
@@ -35,7 +40,7 @@ export function secretMemberKind(flag: FlagReader): MemberKind<Secret> {
     objects: Secret,
     checksums: SecretCheckSum,
     prefix: "secret",
-    selection: { fields: wantsAll ? uselessTypes.map((type) => `type!=${type}`).join(",") : `type=${tlsType}`, ...(labels && { labels }) },
+    selection: secretSelection(flag(memberFlags.secretTypes), labels),
     selects: ({ metadata, type = "Opaque" }) =>
       (wantsAll ? !uselessTypes.includes(type) : type === tlsType) && parseLabelSelector(labels)(metadata.labels ?? {}),
     member: (secret) => secretMember(secret, rules),

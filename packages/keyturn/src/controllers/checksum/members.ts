@@ -176,6 +176,11 @@ export class MemberSet {
     return this.#problems;
   }
 
+  /** The member of this name. */
+  get(name: string): Member | undefined {
+    return this.#members.get(name);
+  }
+
   /** The members by name, for a copy with changes laid over it. */
   entries(): IterableIterator<[string, Member]> {
     return this.#members.entries();

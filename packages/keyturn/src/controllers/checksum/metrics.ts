@@ -18,6 +18,11 @@ export const checksumMetrics = {
     labels: place,
   },
   keyturn_checksum_awaited: { type: "gauge", help: "1 while an announced state is awaited, so that nothing else is published.", labels: place },
+  keyturn_checksum_held: {
+    type: "gauge",
+    help: "1 while what is there is not published because it is a large change, or was not announced, until somebody does something about it.",
+    labels: place,
+  },
   keyturn_checksum_published_total: { type: "counter", help: "Checksums that were published.", labels: ["kind"] },
   keyturn_checksum_objects_read_total: {
     type: "counter",
@@ -39,6 +44,7 @@ export interface NamespaceNumbers {
   readonly problems: readonly Problem[];
   readonly publishedMs: number | undefined;
   readonly isAwaited: boolean;
+  readonly isHeld: boolean;
 }
 
 /** The numbers of one kind of checksums, by namespace. */
@@ -63,10 +69,11 @@ export class ChecksumNumbers implements KeyView<NamespaceNumbers> {
     this.#of.keyturn_checksum_rechecks_total.inc({ kind: this.#kind });
   }
 
-  show(namespace: string, { state, problems, publishedMs, isAwaited }: NamespaceNumbers): void {
+  show(namespace: string, { state, problems, publishedMs, isAwaited, isHeld }: NamespaceNumbers): void {
     const labels = { kind: this.#kind, namespace };
     this.#of.keyturn_checksum_objects.set(labels, state.ids.length);
     this.#of.keyturn_checksum_awaited.set(labels, isAwaited ? 1 : 0);
+    this.#of.keyturn_checksum_held.set(labels, isHeld ? 1 : 0);
     if (publishedMs !== undefined) this.#of.keyturn_checksum_published_timestamp_seconds.set(labels, publishedMs / 1000);
     for (const reason of reasons) {
       const count = problems.filter((problem) => problem.reason === reason).length;
@@ -79,6 +86,7 @@ export class ChecksumNumbers implements KeyView<NamespaceNumbers> {
     const labels = { kind: this.#kind, namespace };
     this.#of.keyturn_checksum_objects.remove(labels);
     this.#of.keyturn_checksum_awaited.remove(labels);
+    this.#of.keyturn_checksum_held.remove(labels);
     this.#of.keyturn_checksum_published_timestamp_seconds.remove(labels);
     for (const reason of reasons) this.#of.keyturn_checksum_problem_objects.remove({ ...labels, reason });
   }

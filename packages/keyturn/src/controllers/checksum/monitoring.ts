@@ -12,6 +12,15 @@ export const checksumAlerts: readonly Alert[] = [
       "Objects that are left out of the checksum are not verified, and never get to a gateway. `keyturn diff -n {{ $labels.namespace }}` names them.",
   },
   {
+    alert: "KeyturnChecksumHeld",
+    expr: 'max by (kind, namespace) (keyturn_checksum_held\n  unless on (instance) leader_election_master_status{name=~"keyturn-checksum(-ingress)?"} == 0) == 1',
+    for: "1m",
+    severity: "critical",
+    summary: "What is in {{ $labels.namespace }} is not published as its {{ $labels.kind }}.",
+    description:
+      "Much went or changed at once, or changed without the signed announcement that is asked for. Gateways keep what they have. The condition `Current` of the newest {{ $labels.kind }} says what it is; `keyturn checksum allow -n {{ $labels.namespace }}` lets it through.",
+  },
+  {
     alert: "KeyturnAnnouncementLasts",
     expr: 'max by (kind, namespace) (keyturn_checksum_awaited\n  unless on (instance) leader_election_master_status{name=~"keyturn-checksum(-ingress)?"} == 0) == 1',
     for: "30m",

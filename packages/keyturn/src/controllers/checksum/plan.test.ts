@@ -1,5 +1,7 @@
 // What is published, kept and taken back, in virtual time.
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { readPublicKeys, readSigningKey } from "./announcement.ts";
 import { maxIdsBytes } from "./check-sum-object.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
@@ -186,6 +188,201 @@ describe("an announced state", () => {
     world.setLive("7-1");
     world.settle();
     expect(world.standing("7-1")).toBe("True Reached");
+  });
+});
+
+describe("single changes that are announced", () => {
+  const raise = (name: string, from: string, to: string) => ({ name, from, to });
+
+  test("do not hold up a renewal that has nothing to do with them while none of them is there", () => {
+    const world = worldWith("7-1", "8-1", "9-1");
+    world.announceChanges(10 * minuteMs, [raise("object-0", "7-1", "7-2"), raise("object-1", "8-1", "8-2")]);
+    world.setLive("7-1", "8-1", "9-2");
+    world.settle();
+    expect(world.standing("7-1 8-1 9-2")).toBe("True Published");
+  });
+
+  test("are adopted as one although something else changed meanwhile", () => {
+    const world = worldWith("7-1", "8-1", "9-1");
+    const name = world.announceChanges(10 * minuteMs, [raise("object-0", "7-1", "7-2"), raise("object-1", "8-1", "8-2")]);
+    world.setLive("7-2", "8-1", "9-2");
+    expect(world.settle()).toMatchObject({ publish: undefined, isHeld: false });
+    expect(world.standing("7-1 8-1 9-1")).toBe("False BatchAnnounced");
+    world.setLive("7-2", "8-2", "9-2");
+    world.settle();
+    expect(world.standing("7-2 8-2 9-2")).toBe("True Published");
+    expect(world.objects.get(name)?.status?.reached).toBeDefined();
+  });
+
+  test("of two who announce at once do not break each other", () => {
+    const world = worldWith("7-1", "8-1");
+    const first = world.announceChanges(10 * minuteMs, [raise("object-0", "7-1", "7-2")]);
+    const second = world.announceChanges(10 * minuteMs, [raise("object-1", "8-1", "8-2")]);
+    world.setLive("7-1", "8-2");
+    world.settle();
+    expect(world.standing("7-1 8-2")).toMatch(/^True/);
+    world.setLive("7-2", "8-2");
+    world.settle();
+    expect(world.standing("7-2 8-2")).toMatch(/^True/);
+    for (const name of [first, second]) expect(world.objects.get(name)?.status?.reached).toBeDefined();
+  });
+
+  test("that stay half-written hold nothing for longer than their time", () => {
+    const world = worldWith("7-1", "8-1");
+    world.announceChanges(10 * minuteMs, [raise("object-0", "7-1", "7-2"), raise("object-1", "8-1", "8-2")]);
+    world.setLive("7-2", "8-1");
+    world.settle();
+    world.nowMs += 10 * minuteMs;
+    world.settle();
+    expect(world.standing("7-2 8-1")).toBe("True Published");
+  });
+});
+
+describe("a large change", () => {
+  const nine = Array.from({ length: 9 }, (_, index) => `${index + 1}-1`);
+
+  test("is not published; what was published stays, and says what to do", () => {
+    const world = worldWith(...nine);
+    world.setLive("1-1");
+    const plan = world.settle();
+    expect(plan).toMatchObject({ publish: undefined, isHeld: true });
+    expect(world.published).toEqual([nine.join(" ")]);
+    expect(plan.statuses[0]?.conditions["Current"]).toMatchObject({
+      status: "False",
+      reason: "LargeChange",
+      message: expect.stringMatching(/^8 of 9 certificates would vanish .*`keyturn checksum allow -n shop`/),
+    });
+    world.nowMs += 24 * 60 * minuteMs;
+    world.settle();
+    expect(world.published).toEqual([nine.join(" ")]);
+  });
+
+  test("is published when it is let through, also if something else changes meanwhile", () => {
+    const world = worldWith(...nine);
+    world.setLive("1-1", "2-1");
+    world.settle();
+    world.allow();
+    world.setLive("1-1", "2-2");
+    world.settle();
+    expect(world.standing("1-1 2-2")).toMatch(/^True/);
+  });
+
+  test("that is undone leaves no trace", () => {
+    const world = worldWith(...nine);
+    world.setLive("1-1");
+    world.settle();
+    world.setLive(...nine);
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing(nine.join(" "))).toBe("True Published");
+  });
+
+  test("that was announced is none", () => {
+    const world = worldWith(...nine);
+    world.announceChanges(
+      10 * minuteMs,
+      nine.slice(1).map((from) => ({ name: "", from })),
+    );
+    world.setLive("1-1");
+    world.settle();
+    expect(world.standing("1-1")).toBe("True Reached");
+  });
+
+  test("is one where certificates go back to lower versions", () => {
+    const world = worldWith(...nine.map((id) => id.replace("-1", "-5")));
+    world.setLive(...nine);
+    expect(world.settle().isHeld).toBe(true);
+  });
+
+  test.each([
+    ["all are renewed at once", nine, nine.map((id) => id.replace("-1", "-2"))],
+    ["all get other certificates under the same version", nine.map((id) => `${id}-a`), nine.map((id) => `${id}-b`)],
+    ["one of nine goes", nine, nine.slice(1)],
+    ["one of two goes", ["1-1", "2-1"], ["1-1"]],
+    ["two of three go", ["1-1", "2-1", "3-1"], ["1-1"]],
+    ["many come", ["1-1"], nine],
+  ])("is none when %s", (_, before, after) => {
+    const world = worldWith(...before);
+    world.setLive(...after);
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing(after.join(" "))).toBe("True Published");
+  });
+
+  test("is seen by the number alone where ids do not fit into an object", () => {
+    const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
+    const world = worldWith(...ids);
+    world.setLive(...ids.slice(0, 1000));
+    expect(world.settle().isHeld).toBe(true);
+    world.setLive(...ids.slice(0, 27_000));
+    expect(world.settle().isHeld).toBe(false);
+  });
+});
+
+describe("where only what is announced and signed counts", () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const key = readSigningKey(privateKey.export({ format: "pem", type: "pkcs8" }).toString());
+  const keys = readPublicKeys(publicKey.export({ format: "pem", type: "spki" }).toString());
+  const stranger = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
+  const signedWorld = (): PublishedWorld => {
+    const world = new PublishedWorld();
+    world.policy = { ...world.policy, keys };
+    world.announceChanges(
+      10 * minuteMs,
+      [
+        { name: "object-0", to: "7-1" },
+        { name: "object-1", to: "8-1" },
+      ],
+      key,
+    );
+    world.setLive("7-1", "8-1");
+    world.settle();
+    return world;
+  };
+
+  test("the first state is announced too", () => {
+    expect(signedWorld().standing("7-1 8-1")).toBe("True Reached");
+  });
+
+  test("a change that nobody announced is not published", () => {
+    const world = signedWorld();
+    world.setLive("7-1", "8-2");
+    expect(world.settle()).toMatchObject({ publish: undefined, isHeld: true });
+    expect(world.standing("7-1 8-1")).toBe("False Unannounced");
+  });
+
+  test.each([
+    ["nobody has signed", undefined],
+    ["a stranger has signed", stranger],
+  ])("an announcement that %s is worth nothing", (_, by) => {
+    const world = signedWorld();
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-1", to: "8-2" }], by);
+    world.setLive("7-1", "8-2");
+    expect(world.settle().isHeld).toBe(true);
+    expect(world.standing("7-1 8-2")).toBe("False Unsigned");
+  });
+
+  test("what is announced and signed is published, deletions too, and every statement stays while it speaks for something", () => {
+    const world = signedWorld();
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-1", to: "8-2" }], key);
+    world.setLive("7-1", "8-2");
+    world.settle();
+    expect(world.standing("7-1 8-2")).toMatch(/^True/);
+    world.nowMs += 48 * 60 * minuteMs;
+    world.settle();
+    expect(world.published).toEqual(["7-1 8-2", "7-1 8-1"]);
+    world.announceChanges(10 * minuteMs, [{ name: "object-0", from: "7-1" }], key);
+    world.setLive("8-2");
+    world.settle();
+    expect(world.standing("8-2")).toBe("True Reached");
+  });
+
+  test("a statement that was changed afterwards is worth nothing", () => {
+    const world = signedWorld();
+    const name = world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-1", to: "8-2" }], key);
+    const object = world.objects.get(name) ?? expect.fail("no announcement");
+    const announcement = { ...object.spec.announcement, expires: "2027-01-01T00:00:00Z" };
+    world.objects.set(name, { ...object, spec: { ...object.spec, announcement } });
+    world.setLive("7-1", "8-2");
+    expect(world.settle().isHeld).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 // What is to be done about the checksums of one namespace: publish, wait, retain, report. A pure function of what was observed and the time.
 import {
   type ConditionReport,
+  earliest,
   findCondition,
   type Kind,
   Namespace,
@@ -12,7 +13,10 @@ import {
 } from "@keyturn/runtime";
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
+import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
+import { type ChangeLimits, countChanges, excessOf } from "./blast-radius.ts";
 import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
+import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
 
@@ -24,8 +28,12 @@ export interface Observation {
   /** The objects as they are. */
   readonly state: SetState;
   readonly problems: readonly Problem[];
+  /** The member of a name. */
+  readonly member: LiveObjects["member"];
   /** The checksums in the namespace that are ours, in any order. */
   readonly published: readonly PublishedCheckSum[];
+  /** The ids of the checksum that counts; undefined while they were not asked for, or if it does not list them. */
+  readonly publishedIds?: readonly string[] | undefined;
 }
 
 /** How checksums are published. */
@@ -36,6 +44,10 @@ export interface PublishingPolicy {
   readonly keepForMs: number;
   readonly maxAnnouncementMs: number;
   readonly publishEmpty: boolean;
+  /** How much may go or change at once without being announced. */
+  readonly limits: ChangeLimits;
+  /** Given: only what was announced and signed by one of these keys is published. */
+  readonly keys?: readonly AnnouncementKey[] | undefined;
 }
 
 /** What to do, in this order. */
@@ -45,6 +57,8 @@ export interface ChecksumPlan {
   readonly removals: readonly ObjectName[];
   readonly statuses: readonly ChecksumReport[];
   readonly events: readonly ChecksumEvent[];
+  /** True if something keeps the state as it is from being published until somebody does something about it. */
+  readonly isHeld: boolean;
   /** True if the plan rests on what the objects are now, so that it may be carried out only when that is certain. */
   readonly restsOnState: boolean;
   /** When time alone changes the plan. */
@@ -65,53 +79,121 @@ interface ChecksumEvent extends PlannedEvent {
 
 /**
  * Plans for a namespace. A new state is a new object, made before any old one goes; a published one is never changed.
- * While an announced state is awaited nothing else is published, and the last settled checksum stays.
+ * While a part of an announcement is there nothing else is published, and the last settled checksum stays.
  */
 export function planChecksum(observation: Observation, policy: PublishingPolicy, nowMs: number): ChecksumPlan {
-  const history = historyOf(observation.published, { state: observation.state, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
+  const { state, member, published } = observation;
+  const ids = new Set(published.some(changesOf) ? state.ids : []);
+  const live: LiveObjects = { member, hasId: (id) => ids.has(id) };
+  const isTrusted = (checksum: PublishedCheckSum): boolean => !policy.keys || isSignedBy(checksum, policy.keys);
+  const history = historyOf(published, { state, live, isTrusted, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
-  const publish = newCheckSum(observation, history, { policy, nowMs });
+  const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
   const current = publish ? undefined : settled[0];
   const earlier = publish ? settled : settled.slice(1);
-  const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, nowMs });
+  const spokenFor = policy.keys ? ids : undefined;
+  const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, spokenFor, nowMs });
   // Without anything in its place a damaged checksum stays: none at all would switch the gateways' check off.
   const damaged = publish || current ? history.damaged : [];
-  const statusWith = (checksum: PublishedCheckSum, reason: StatusInput["reason"], isNewest: boolean): ChecksumReport =>
-    reportOf(checksum, { reason, problems: isNewest ? observation.problems : undefined, reachedMs: checksum === reached ? nowMs : undefined });
-  const times = [retention.nextAtMs, awaited?.expiresMs].filter((timeMs) => timeMs !== undefined);
+  const statusWith = (checksum: PublishedCheckSum, said: Standing, isNewest: boolean): ChecksumReport =>
+    reportOf(checksum, { said, problems: isNewest ? observation.problems : undefined, reachedMs: reached.includes(checksum) ? nowMs : undefined });
   return {
     publish,
     removals: [...retention.going, ...history.over, ...damaged].map(({ object }) => nameOfCheckSum(object)),
     statuses: [
-      ...(awaited ? [statusWith(awaited.checksum, "Awaited", true)] : []),
-      ...(current ? [statusWith(current.checksum, standingOf(current.checksum, observation, history), !awaited)] : []),
-      ...retention.staying.map((checksum) => statusWith(checksum, "Superseded", false)),
+      ...awaited.map(({ checksum, progress }, index) =>
+        statusWith(checksum, standing(progress === "untrusted" ? "Unsigned" : "Awaited"), index === 0),
+      ),
+      ...(current ? [statusWith(current.checksum, held ?? standingOf(current.checksum, observation, history), awaited.length === 0)] : []),
+      ...retention.staying.map((checksum) => statusWith(checksum, standing("Superseded"), false)),
     ],
     events: eventsOf({ publish, reached, over: history.over, damaged }),
+    isHeld: held !== undefined,
     // An announcement that seems to be over may have been reached, if the cache is behind.
-    restsOnState: publish !== undefined || reached !== undefined || history.over.length > 0,
-    nextAtMs: times.length > 0 ? Math.min(...times) : undefined,
+    restsOnState: publish !== undefined || held !== undefined || reached.length > 0 || history.over.length > 0,
+    nextAtMs: earliest([retention.nextAtMs, ...awaited.map(({ expiresMs }) => expiresMs)]),
   };
 }
 
-/** The checksum of the state as it is, if there is to be a new one. */
-function newCheckSum(
-  { state, published, namespace, prefix }: Observation,
-  { settled, awaited }: History,
-  { policy, nowMs }: { readonly policy: PublishingPolicy; readonly nowMs: number },
-): CheckSumObject | undefined {
-  if (awaited || (settled[0] && isOfState(settled[0].checksum, state))) return undefined;
-  if (state.ids.length === 0 && !policy.publishEmpty) return undefined;
+/** The checksum of the state as it is, if there is to be a new one, or what stands against it. */
+function publicationOf(
+  observation: Observation,
+  { settled, awaited, reached }: History,
+  {
+    policy,
+    isTrusted,
+    nowMs,
+  }: { readonly policy: PublishingPolicy; readonly isTrusted: (checksum: PublishedCheckSum) => boolean; readonly nowMs: number },
+): { readonly publish?: CheckSumObject; readonly held?: Standing } {
+  const { state, published, namespace, prefix } = observation;
+  const [last] = settled;
+  if (awaited.some(({ progress }) => progress === "begun") || (last && isOfState(last.checksum, state))) return {};
+  if (state.ids.length === 0 && !policy.publishEmpty) return {};
+  const announced = settled.map(({ checksum }) => checksum).filter((checksum) => changesOf(checksum) && isTrusted(checksum));
+  const held = policy.keys
+    ? unannounced(observation, announced)
+    : largeChange(observation, { last: last?.checksum, announced, limits: policy.limits });
+  if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.
-  const latestMs = Math.max(...published.map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
+  const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
   const timestampMs = Math.max(Math.floor(nowMs / 1000) * 1000, latestMs + 1000);
-  return checkSumObject(state, { namespace, prefix, timestampMs });
+  return { publish: checkSumObject(state, { namespace, prefix, timestampMs }) };
+}
+
+/** Holds back what takes much away at once, unless it was announced. */
+function largeChange(
+  { state, publishedIds, namespace }: Observation,
+  {
+    last,
+    announced,
+    limits,
+  }: { readonly last: PublishedCheckSum | undefined; readonly announced: readonly PublishedCheckSum[]; readonly limits: ChangeLimits },
+): Standing | undefined {
+  if (!last) return undefined;
+  const count = last.object.spec.count ?? 0;
+  const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
+  // Without ids, all that is known is how many are fewer.
+  const counts = publishedIds
+    ? countChanges(withChanges(publishedIds, oldestFirst), state.ids)
+    : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
+  const excess = excessOf(counts, limits);
+  if (excess === undefined) return undefined;
+  const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`keyturn checksum allow -n ${namespace}\``;
+  return { reason: "LargeChange", message };
+}
+
+/** Holds back everything that no signed announcement speaks of. */
+function unannounced({ state, member, namespace }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
+  const stated = new Map<string, { readonly name: string; readonly sha256: string | undefined }>();
+  for (const { name, from, to, sha256 } of announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? [])) {
+    for (const [id, before] of stated) if (id === from || (name !== "" && before.name === name)) stated.delete(id);
+    if (to !== undefined) stated.set(to, { name, sha256 });
+  }
+  const isStated = (id: string): boolean => {
+    const { name, sha256 } = stated.get(id) ?? {};
+    const live = name === undefined ? undefined : member(name);
+    return live?.state === "counted" && live.id === id && (sha256 === undefined || live.digest === sha256);
+  };
+  const unknown = state.ids.filter((id) => !isStated(id));
+  const live = new Set(state.ids);
+  const missing = [...stated.keys()].filter((id) => !live.has(id));
+  const [first] = [...unknown, ...missing];
+  if (first === undefined) return undefined;
+  const counts = `${unknown.length} objects are as nobody announced, and ${missing.length} that were announced are not there, such as ${first}`;
+  return {
+    reason: "Unannounced",
+    message: `${counts}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`keyturn checksum allow -n ${namespace} --sign\``,
+  };
+}
+
+function isSignedBy({ object: { metadata, kind = "", spec } }: PublishedCheckSum, keys: readonly AnnouncementKey[]): boolean {
+  return isSigned({ namespace: metadata.namespace ?? "", kind, spec }, keys);
 }
 
 /** What is said of the checksum that counts. */
-function standingOf(current: PublishedCheckSum, { state }: Observation, { awaited }: History): StatusInput["reason"] {
-  if (isOfState(current, state)) return current.object.spec.announcement ? "Reached" : "Published";
-  return awaited ? "BatchAnnounced" : "EmptySet";
+function standingOf(current: PublishedCheckSum, { state }: Observation, { awaited }: History): Standing {
+  if (isOfState(current, state)) return standing(current.object.spec.announcement ? "Reached" : "Published");
+  return standing(awaited.some(({ progress }) => progress === "begun") ? "BatchAnnounced" : "EmptySet");
 }
 
 function eventsOf({
@@ -138,7 +220,9 @@ function eventsOf({
           } as const,
         ]
       : []),
-    ...(reached ? [{ type: "Normal", reason: "AnnouncementReached", message: "the announced state is there", about: about(reached) } as const] : []),
+    ...reached.map(
+      (checksum) => ({ type: "Normal", reason: "AnnouncementReached", message: "the announced state is there", about: about(checksum) }) as const,
+    ),
     ...over.map((checksum) => warn("AnnouncementExpired", checksum, "the announced state did not come in time; the state as it is takes its place")),
     ...damaged.map((checksum) =>
       warn("ChecksumDamaged", checksum, "it no longer says what was published; it goes, and what holds is published anew"),
@@ -150,114 +234,34 @@ function nameOfCheckSum({ metadata: { namespace = "", name = "" } }: CheckSumObj
   return { namespace, name };
 }
 
-// The checksums in their order: which of them counts, which came before it, which is announced.
-
-/** A checksum whose state has been there. */
-interface SettledCheckSum {
-  readonly checksum: PublishedCheckSum;
-  /** Since when it counts: since it was made, or, if it was announced, since its state was there. */
-  readonly sinceMs: number;
-}
-
-/** The checksums of a namespace that are ours. */
-interface History {
-  /** Newest first; the first is the one that counts. */
-  readonly settled: readonly SettledCheckSum[];
-  /** The announced state that is still to come. */
-  readonly awaited: { readonly checksum: PublishedCheckSum; readonly expiresMs: number } | undefined;
-  /** The announced state that is there now for the first time; the first of `settled`. */
-  readonly reached: PublishedCheckSum | undefined;
-  /** Announced states that did not come in time, or that a newer checksum has overtaken. */
-  readonly over: readonly PublishedCheckSum[];
-  /** What somebody changed after it was published. */
-  readonly damaged: readonly PublishedCheckSum[];
-}
-
-/** Puts the checksums in order. Nobody can announce for longer than `maxAnnouncementMs`, counted from the API server's own date. */
-export function historyOf(
-  published: readonly PublishedCheckSum[],
-  { state, maxAnnouncementMs, nowMs }: { readonly state: SetState; readonly maxAnnouncementMs: number; readonly nowMs: number },
-): History {
-  const newestFirst = published.filter(({ intact }) => intact).sort(newerFirst);
-  const settled = newestFirst.filter((checksum) => !isUnreached(checksum)).map((checksum) => ({ checksum, sinceMs: countsSinceMs(checksum) }));
-  const announced = newestFirst.filter(isUnreached);
-  const [last] = settled;
-  const open = announced.find((checksum) => !last || newerFirst(checksum, last.checksum) < 0);
-  const reached = open && isOfState(open, state) ? open : undefined;
-  const expiresMs = open ? expiryMsOf(open, maxAnnouncementMs) : 0;
-  const awaited = open && !reached && nowMs < expiresMs ? { checksum: open, expiresMs } : undefined;
-  return {
-    settled: reached ? [{ checksum: reached, sinceMs: nowMs }, ...settled] : settled,
-    awaited,
-    reached,
-    over: announced.filter((checksum) => checksum !== reached && checksum !== awaited?.checksum),
-    damaged: published.filter(({ intact }) => !intact),
-  };
-}
-
-/** Of two checksums of the same second one must come first, and always the same one. */
-function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
-  return timestampMsOf(right) - timestampMsOf(left) || (left.object.metadata.name < right.object.metadata.name ? -1 : 1);
-}
-
-function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
-  return spec.announcement !== undefined && status?.reached === undefined;
-}
-
-function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
-  return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
-}
-
-function expiryMsOf({ object: { metadata, spec } }: PublishedCheckSum, maxMs: number): number {
-  return Math.min(Date.parse(spec.announcement?.expires ?? spec.timestamp), Date.parse(metadata.creationTimestamp ?? spec.timestamp) + maxMs);
-}
-
-// How long checksums of earlier states stay: long enough for gateways that are a little behind, not so long that a stale state is accepted for ever.
-
-/** Which of the earlier ones stay and which go. */
-interface Retention {
-  readonly staying: readonly PublishedCheckSum[];
-  readonly going: readonly PublishedCheckSum[];
-  /** When the next of those that stay goes. */
-  readonly nextAtMs: number | undefined;
-}
-
-/** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
-function retentionOf(
-  earlier: readonly SettledCheckSum[],
-  {
-    replacedMs,
-    policy,
-    nowMs,
-  }: { readonly replacedMs: number; readonly policy: Pick<PublishingPolicy, "keep" | "keepForMs">; readonly nowMs: number },
-): Retention {
-  const dated = earlier.map(({ checksum }, index) => ({ checksum, goesAtMs: (earlier[index - 1]?.sinceMs ?? replacedMs) + policy.keepForMs }));
-  const stays = ({ goesAtMs }: { readonly goesAtMs: number }, index: number): boolean => index < policy.keep && nowMs < goesAtMs;
-  const staying = dated.filter(stays);
-  return {
-    staying: staying.map(({ checksum }) => checksum),
-    going: dated.filter((each, index) => !stays(each, index)).map(({ checksum }) => checksum),
-    nextAtMs: staying.length > 0 ? Math.min(...staying.map(({ goesAtMs }) => goesAtMs)) : undefined,
-  };
-}
-
 // What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
+
+/** What a condition says. */
+interface Standing {
+  readonly reason: Exclude<ConditionReason, "TooManyIds" | "Paused">;
+  readonly message: string;
+}
+
+function standing(reason: keyof typeof messages): Standing {
+  return { reason, message: messages[reason] };
+}
 
 /** What the status is made from. */
 interface StatusInput {
   /** What the condition `Current` says. */
-  readonly reason: keyof typeof messages;
+  readonly said: Standing;
   /** Of the newest checksum; absent for the others. */
   readonly problems: readonly Problem[] | undefined;
   /** Set in the moment in which an announced state is there. */
   readonly reachedMs: number | undefined;
 }
 
-const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused">, string>> = {
+const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused" | "LargeChange" | "Unannounced">, string>> = {
   Published: "the objects are as this checksum says",
   Reached: "the announced state is there",
-  Awaited: "the announced state is still to come; nothing else is published until then",
-  BatchAnnounced: "another state is announced; until it is there, or its time is over, this checksum stays and nothing else is published",
+  Awaited: "the announced state is still to come; from its first change to its last, nothing else is published",
+  Unsigned: "it is not signed by a key that counts here, so that it announces nothing",
+  BatchAnnounced: "a part of an announced state is there; until all of it is, or its time is over, this checksum stays and nothing else is published",
   Superseded: "a newer checksum has taken its place; this one stays for a while for gateways that are behind",
   EmptySet: "no object counts any more; a checksum of nothing is not published, so that gateways keep what they have (--checksum.publish-empty)",
 };
@@ -268,16 +272,16 @@ const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
 const maxProblemsNamed = 100;
 
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
-function reportOf(checksum: PublishedCheckSum, { reason, problems, reachedMs }: StatusInput): ChecksumReport {
+function reportOf(checksum: PublishedCheckSum, { said, problems, reachedMs }: StatusInput): ChecksumReport {
   const { status: previous, spec } = checksum.object;
-  const said = { reason, message: messages[reason] };
+  const { reason } = said;
   const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
   return {
     checksum,
     conditions: {
       Current: { status: isTrue.has(reason) ? "True" : "False", ...said },
       // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
-      Ready: { status: reason === "Awaited" ? "False" : "True", ...said },
+      Ready: { status: reason === "Awaited" || reason === "Unsigned" ? "False" : "True", ...said },
       ...(!checksum.listsIds && { IdsListed: withoutIds(spec.count ?? 0) }),
     },
     fields: {
@@ -325,6 +329,7 @@ export function pausedChecksumPlan(published: readonly PublishedCheckSum[], paus
     removals: [],
     statuses: newest ? [{ checksum: newest, conditions: { Current: paused("Current"), Ready: paused("Ready") } }] : [],
     events: [],
+    isHeld: false,
     restsOnState: false,
     nextAtMs: pause.untilMs,
   };

@@ -1,12 +1,15 @@
 // A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
 import { statusAfter, type Stored } from "@keyturn/runtime";
 import { SecretCheckSum } from "./api.ts";
-import { type CheckSumObject, checkSumObject, keepCheckSum, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
+import { type AnnouncedChange, type AnnouncementKey, changesBetween, signed, withChanges } from "./announcement.ts";
+import { type CheckSumObject, checkSumObject, keepCheckSum, named, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
 import type { Member } from "./ids.ts";
 import { MemberSet, type SetState } from "./members.ts";
+import { defaultLimits } from "./blast-radius.ts";
+import { newestSettled } from "./history.ts";
 import { type ChecksumPlan, planChecksum, type PublishingPolicy } from "./plan.ts";
 
-export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, maxAnnouncementMs: 3_600_000, publishEmpty: false };
+export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, maxAnnouncementMs: 3_600_000, publishEmpty: false, limits: defaultLimits };
 const place = { namespace: "shop", prefix: "secret" };
 
 /** The state of Secrets given as `number-version`. */
@@ -44,7 +47,10 @@ export class PublishedWorld {
 
   plan(): ChecksumPlan {
     const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix));
-    return planChecksum({ ...place, state: this.state, problems: this.#live.problems(), published }, this.policy, this.nowMs);
+    const member = (name: string): Member | undefined => this.#live.get(name);
+    const counting = this.objects.get(newestSettled(published)?.object.metadata.name ?? "");
+    const observation = { ...place, state: this.state, problems: this.#live.problems(), member, published, publishedIds: counting?.spec.ids };
+    return planChecksum(observation, this.policy, this.nowMs);
   }
 
   /** Carries a plan out, or only its first `most` writes, as a crash would leave it. */
@@ -78,15 +84,34 @@ export class PublishedWorld {
 
   announce(expiresInMs: number, ...ids: readonly string[]): string {
     const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
-    const object = checkSumObject(stateOf(...ids), { ...place, timestampMs, expiresMs: this.nowMs + expiresInMs });
+    const object = checkSumObject(stateOf(...ids), { ...place, timestampMs, announcement: { expires: rfc3339(this.nowMs + expiresInMs) } });
     this.create(object);
     return object.metadata.name ?? "";
+  }
+
+  /** Announces single changes, over the objects as they are. */
+  announceChanges(expiresInMs: number, changes: readonly AnnouncedChange[], key?: AnnouncementKey): string {
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const announcement = { expires: rfc3339(this.nowMs + expiresInMs), changes: [...changes] };
+    const intended = stateOf(...withChanges(this.state.ids, changes).toSorted());
+    const { spec } = checkSumObject(intended, { ...place, timestampMs, announcement });
+    const statement = { namespace: place.namespace, kind: SecretCheckSum.kind, spec };
+    const object = named(place.namespace, place.prefix, { ...spec, announcement: key ? signed(statement, key) : announcement });
+    this.create(object);
+    return object.metadata.name ?? "";
+  }
+
+  /** Lets the objects as they are through, as `keyturn checksum allow` does. */
+  allow(): void {
+    const [newest] = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
+    this.announceChanges(60_000, changesBetween(newest?.spec.ids ?? [], this.#live));
   }
 
   create(object: CheckSumObject): void {
     const name = object.metadata.name ?? "";
     this.objects.set(name, {
       ...object,
+      kind: SecretCheckSum.kind,
       metadata: { ...object.metadata, name, uid: name, resourceVersion: "1", creationTimestamp: rfc3339(this.nowMs) },
     });
   }

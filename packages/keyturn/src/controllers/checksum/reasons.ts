@@ -18,6 +18,10 @@ const leftOutReasons = {
 export const problemReasons = {
   ...leftOutReasons,
   DuplicateId: { meaning: "Another object has the same id, so that the two cannot be told apart. Both count, as they do in Tengine's reader." },
+  DuplicateNumber: {
+    meaning:
+      "Another object of the same scope, in another namespace or under another name, has the same number. Both count; give each a number of its own.",
+  },
 } as const satisfies ReasonTable;
 
 /** What the condition `Current` of a checksum can say, and `IdsListed`. */
@@ -30,6 +34,16 @@ const conditionReasons = {
     health: "progressing",
   },
   Superseded: { meaning: "A newer checksum has taken its place.", health: "healthy" },
+  LargeChange: {
+    meaning:
+      "More certificates than `--checksum.max-vanishing` or `--checksum.max-changing` allow went or changed at once, and nobody announced it. Nothing is published until it is undone, or let through by `keyturn checksum allow`.",
+    health: "degraded",
+  },
+  Unannounced: {
+    meaning: "Only what was announced and signed is published here, and objects are as nobody announced.",
+    health: "degraded",
+  },
+  Unsigned: { meaning: "It is an announcement, and no key that counts here has signed it.", health: "degraded" },
   EmptySet: {
     meaning: "No object counts any more. A checksum of nothing is not published, so that gateways keep what they have.",
     health: "degraded",

@@ -2,7 +2,7 @@ import type { Condition } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import { type CheckSumStatus, SecretCheckSum } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { checksumRecord, keepShownCheckSum, type ShownCheckSum } from "./records.ts";
+import { namespaceChecksums, keepShownCheckSum, type ShownCheckSum } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -19,7 +19,7 @@ function checksum(name: string, changes: Partial<ShownCheckSum["spec"]> = {}, st
 }
 
 function recordOf(...checksums: readonly ShownCheckSum[]) {
-  return checksumRecord(SecretCheckSum, { namespace: "gateway", checksums, leases: [] }, nowMs)?.record;
+  return namespaceChecksums(SecretCheckSum, { namespace: "gateway", checksums, leases: [] }, nowMs)?.checksums;
 }
 
 function judged(status: CheckSumStatus | undefined, changes: Partial<ShownCheckSum["spec"]> = {}): string {

@@ -1,9 +1,9 @@
 // What is drawn of checksums and agents.
 import type { Lease, Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { agentAnnotations, agentRecord, keepAgentLease } from "./agent-lease.ts";
+import { agentAnnotations, agentOf, keepAgentLease } from "./agent-lease.ts";
 import { SecretCheckSum } from "./api.ts";
-import { checksumRecord, countingChecksum, type ShownCheckSum } from "./records.ts";
+import { namespaceChecksums, countingChecksum, type ShownCheckSum } from "./records.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const minute = 60_000;
@@ -52,15 +52,12 @@ describe("a namespace", () => {
       lease("two", { checksum: "md5-a" }),
       lease("three", { checksum: "md5-b", renewedMinutes: -60 }),
     ];
-    const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [older, settled], leases }, now);
-    expect(made?.record).toMatchObject({
+    const made = namespaceChecksums(SecretCheckSum, { namespace: "gate", checksums: [older, settled], leases }, now);
+    expect(made?.checksums).toMatchObject({
       id: "checksum/SecretCheckSum/gate",
       ref: { name: "b" },
       standing: "current",
-      checksums: [
-        { name: "b", checksum: "md5-b", count: 3, sinceMs: now - 10 * minute, reason: "Published" },
-        { name: "a", reason: "Superseded" },
-      ],
+      checksums: [{ checksum: "md5-b", count: 3, sinceMs: now - 10 * minute }, { checksum: "md5-a" }],
       agents: { current: 1, behind: 1, silent: 1 },
     });
     expect(made?.againAtMs).toBe(now + 2 * minute);
@@ -68,24 +65,24 @@ describe("a namespace", () => {
 
   it("that awaits an announced state says until when, and agents are to have the one before", () => {
     const awaited = checksum("c", -1, "Awaited", { announcement: { expires: iso(5) } });
-    const made = checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [settled, awaited], leases: [] }, now);
-    expect(made?.record).toMatchObject({
+    const made = namespaceChecksums(SecretCheckSum, { namespace: "gate", checksums: [settled, awaited], leases: [] }, now);
+    expect(made?.checksums).toMatchObject({
       standing: "awaited",
       next: { atMs: now + 5 * minute },
-      checksums: [{ name: "c", announcedUntilMs: now + 5 * minute }, {}],
+      checksums: [{ checksum: "md5-c", announcedUntilMs: now + 5 * minute }, {}],
     });
-    expect(made?.record).not.toHaveProperty("checksums.0.sinceMs");
+    expect(made?.checksums).not.toHaveProperty("checksums.0.sinceMs");
     expect(countingChecksum([settled, awaited])).toBe("md5-b");
   });
 
   it("without checksums has no record", () => {
-    expect(checksumRecord(SecretCheckSum, { namespace: "gate", checksums: [], leases: [] }, now)).toBeUndefined();
+    expect(namespaceChecksums(SecretCheckSum, { namespace: "gate", checksums: [], leases: [] }, now)).toBeUndefined();
   });
 });
 
 describe("an agent", () => {
   it("is shown with how old its set is, and when it falls silent", () => {
-    const { record, againAtMs } = agentRecord(keepAgentLease(lease("one", { checksum: "md5-b" })), { counting: "md5-b", nowMs: now });
+    const { agent: record, againAtMs } = agentOf(keepAgentLease(lease("one", { checksum: "md5-b" })), { counting: "md5-b", nowMs: now });
     expect(record).toMatchObject({
       id: "agent/gate/keyturn-agent-one",
       identity: "one",
@@ -93,7 +90,6 @@ describe("an agent", () => {
       matches: true,
       secrets: 3,
       promotedMs: now - 30 * minute,
-      validUntilMs: now + 2 * minute,
       differences: { missing: 1, unexpected: 2, changed: 0 },
       alarms: [],
     });
@@ -103,7 +99,7 @@ describe("an agent", () => {
   it.each(["9".repeat(400), "Infinity", "-3", "1.5", "many"])("that notes %s things has none", (count) => {
     const { metadata, ...rest } = lease("one", { checksum: "md5-b" });
     const annotations = { ...metadata.annotations, [agentAnnotations.secrets]: count, [agentAnnotations.differences]: `missing=${count},changed=2` };
-    const { record } = agentRecord({ ...rest, metadata: { ...metadata, annotations } }, { counting: "md5-b", nowMs: now });
+    const { agent: record } = agentOf({ ...rest, metadata: { ...metadata, annotations } }, { counting: "md5-b", nowMs: now });
     expect(record).toMatchObject({ secrets: 0, differences: { unexpected: 0, changed: 2 } });
     expect(JSON.stringify(record)).not.toContain("null");
   });
@@ -111,7 +107,7 @@ describe("an agent", () => {
   it("that is silent is an error, and nothing but its own notes is kept", () => {
     const kept = keepAgentLease(lease("one", { checksum: "md5-a", renewedMinutes: -60 }));
     expect(JSON.stringify(kept)).not.toContain("applied");
-    const { record, againAtMs } = agentRecord(kept, { counting: "md5-b", nowMs: now });
+    const { agent: record, againAtMs } = agentOf(kept, { counting: "md5-b", nowMs: now });
     expect(record).toMatchObject({ health: "failed", reason: "AgentSilent", matches: false });
     expect(againAtMs).toBeUndefined();
   });

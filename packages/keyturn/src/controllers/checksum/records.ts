@@ -1,5 +1,5 @@
 // What people see of checksums, a namespace each; and of agents.
-import type { ChecksumRecord, ChecksumView, DashboardRecord, Health, NextStep, ObjectRef } from "@keyturn/dashboard/contract";
+import type { CommandView, Health, NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -18,18 +18,21 @@ import {
 import { type FlagReader, keyturn } from "../../feature/feature.ts";
 import {
   againAtMs,
-  conditionViews,
+  cellAt,
   defined,
   type Differences,
+  factAt,
+  factDigest,
+  factText,
   happened,
   type HealthReport,
   healthReportOf,
   inNamespace,
-  type Made,
-  noStory,
+  laidOut,
   objectReport,
   type ObjectStory,
   pauseCommand,
+  type RecordBase,
   type Records,
   shortDigest,
   shownText,
@@ -37,12 +40,25 @@ import {
   unlessOverdue,
   valuesOf,
 } from "../../feature/record.ts";
-import { afterNow, agentId, agentLeaseLabel, agentRecord, keepAgentLease, noteOf, type StoredLease, validUntilMs } from "./agent-lease.ts";
+import {
+  afterNow,
+  type Agent,
+  agentId,
+  agentLeaseLabel,
+  agentOf,
+  agentRecord,
+  keepAgentLease,
+  noteOf,
+  type StoredLease,
+  validUntilMs,
+} from "./agent-lease.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import type { CheckSumObject } from "./check-sum-object.ts";
 import { differenceInWords, namespaceDiffs } from "./difference.ts";
 import { checksumFlags, memberFlags } from "./flags.ts";
+import { secretSelection } from "./member-kind.ts";
 import type { ConditionReason } from "./reasons.ts";
+import { scopeChoiceOf } from "./scopes.ts";
 
 /** A checksum as it is shown: its ids can be a megabyte, and are not. */
 export type ShownCheckSum = Stored<CheckSumObject>;
@@ -56,12 +72,37 @@ export function keepShownCheckSum(checksum: ShownCheckSum): ShownCheckSum {
 
 type CheckSum = DeepReadonly<ShownCheckSum>;
 
-/** The record of the checksums of one kind in one namespace; undefined if there are none. It fares as the one that is about the objects as they are, or are to become. */
-export function checksumRecord(
+/** A checksum that is or was published. */
+interface ChecksumView {
+  readonly checksum: string;
+  readonly sha256?: string;
+  readonly count: number;
+  readonly timestampMs: number;
+  /** Since when it counts; absent for one that is announced and still awaited. */
+  readonly sinceMs?: number;
+  /** Until when its state is awaited. */
+  readonly announcedUntilMs?: number;
+}
+
+/** The checksums of one kind in one namespace. Its `ref` is the newest of them. */
+interface NamespaceChecksums extends RecordBase {
+  /** `current`: the objects are as the newest checksum says. `awaited`: an announced state is still to come. `differs`: they are not, see the reason. */
+  readonly standing: "current" | "awaited" | "differs";
+  /** Newest first. */
+  readonly checksums: readonly ChecksumView[];
+  readonly problemCount: number;
+  /** The first objects that a checksum leaves out, or counts with a reservation. */
+  readonly problems: readonly { readonly name: string; readonly reason: string }[];
+  /** Agents of this namespace by whether they have the checksum that counts. Always 0 for Ingresses. */
+  readonly agents: { readonly current: number; readonly behind: number; readonly silent: number };
+}
+
+/** What is known of the checksums of one kind in one namespace; undefined if there are none. It fares as the one that is about the objects as they are, or are to become. */
+export function namespaceChecksums(
   kind: Kind,
   { namespace, checksums, leases }: { readonly namespace: string; readonly checksums: readonly CheckSum[]; readonly leases: readonly StoredLease[] },
   nowMs: number,
-): (Made & { readonly record: ChecksumRecord }) | undefined {
+): { readonly checksums: NamespaceChecksums; readonly againAtMs: number | undefined } | undefined {
   const newestFirst = checksums.toSorted(newerFirst);
   const [newest] = newestFirst;
   if (!newest) return undefined;
@@ -76,8 +117,7 @@ export function checksumRecord(
     }),
     nowMs,
   );
-  const record: ChecksumRecord = {
-    type: "checksum",
+  const known: NamespaceChecksums = {
     id: checksumId(kind, namespace),
     step: "checksum",
     ...report,
@@ -88,7 +128,7 @@ export function checksumRecord(
     problems: (status?.problems ?? []).map(({ name, reason }) => ({ name, reason })),
     agents: agentCounts(leases, { counting: countingChecksum(checksums), nowMs }),
   };
-  return { record, againAtMs: earliest([againAtMs(report, nowMs), ...leases.map((lease) => afterNow(validUntilMs(lease), nowMs))]) };
+  return { checksums: known, againAtMs: earliest([againAtMs(report, nowMs), ...leases.map((lease) => afterNow(validUntilMs(lease), nowMs))]) };
 }
 
 /** What gateways serve goes on working whatever a checksum says; it is the check that stands still. */
@@ -99,6 +139,9 @@ const healthOfReason: Readonly<Record<string, Health>> = {
   BatchAnnounced: "progressing",
   Superseded: "progressing",
   EmptySet: "degraded",
+  LargeChange: "degraded",
+  Unannounced: "degraded",
+  Unsigned: "degraded",
   Paused: "paused",
 } satisfies Readonly<Record<Exclude<ConditionReason, "TooManyIds">, Health>>;
 
@@ -130,7 +173,7 @@ export function countingChecksum(checksums: readonly CheckSum[]): string | undef
   return checksums.toSorted(newerFirst).find((checksum) => !isAwaited(checksum))?.spec.checksum;
 }
 
-function standingOf({ status }: CheckSum): ChecksumRecord["standing"] {
+function standingOf({ status }: CheckSum): NamespaceChecksums["standing"] {
   const current = findCondition(status?.conditions, "Current");
   if (current?.status === "True") return "current";
   return current?.reason === "Awaited" ? "awaited" : "differs";
@@ -140,15 +183,12 @@ function checksumView(checksum: CheckSum): ChecksumView {
   const { metadata, spec, status } = checksum;
   const awaited = isAwaited(checksum);
   return {
-    name: metadata.name,
     checksum: spec.checksum ?? "",
     ...defined("sha256", spec.sha256),
     count: spec.count ?? 0,
     timestampMs: timeMs(spec.timestamp) ?? 0,
     ...defined("sinceMs", awaited ? undefined : timeMs(status?.reached ?? metadata.creationTimestamp)),
     ...defined("announcedUntilMs", awaited ? timeMs(spec.announcement?.expires) : undefined),
-    reason: findCondition(status?.conditions, "Current")?.reason ?? "",
-    conditions: conditionViews(status?.conditions),
   };
 }
 
@@ -164,7 +204,7 @@ function newerFirst(left: CheckSum, right: CheckSum): number {
 function agentCounts(
   leases: readonly StoredLease[],
   { counting, nowMs }: { readonly counting: string | undefined; readonly nowMs: number },
-): ChecksumRecord["agents"] {
+): NamespaceChecksums["agents"] {
   const silent = leases.filter((lease) => (validUntilMs(lease) ?? 0) <= nowMs);
   const current = leases.filter((lease) => !silent.includes(lease) && noteOf(lease, "checksum") === counting);
   return { current: current.length, behind: leases.length - silent.length - current.length, silent: silent.length };
@@ -183,24 +223,66 @@ function watchedChecksums(flag: FlagReader): {
   };
 }
 
-function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
-  const diff = { what: "which Secrets differ", command: `keyturn diff${inNamespace(ref)}` };
-  if (record.type === "agent") {
-    const { createdMs, promotedMs, checksum } = record;
-    return {
-      history: [...happened(createdMs, "was created"), ...happened(promotedMs, `took over checksum ${shortDigest(checksum)}`)],
-      commands: [diff],
-    };
-  }
-  if (record.type !== "checksum") return noStory;
+const standingWords = { current: "agrees", awaited: "awaited", differs: "differs" } as const;
+
+export function checksumRecord(known: NamespaceChecksums): ObjectRecord {
+  const { ref, standing, reason, next, problemCount, problems, agents } = known;
+  const [newest] = known.checksums;
+  const [problem] = problems;
+  const counts = [`${agents.current} current`, ...counted(agents.behind, "behind"), ...counted(agents.silent, "silent")];
+  return laidOut(known, {
+    table: "checksums",
+    cells: {
+      namespace: { main: ref.namespace, sub: ref.kind === "IngressCheckSum" ? "Ingresses" : "certificates", look: "link" },
+      state: { main: standingWords[standing], sub: reason, look: "health" },
+      checksum: { main: newest?.checksum ?? "none", look: "mono" },
+      since: { ...cellAt(newest?.sinceMs, "not yet"), onPhone: (newest?.checksum ?? "").slice(0, 12) },
+      objects: { main: String(newest?.count ?? 0) },
+      leftOut:
+        problemCount === 0
+          ? { main: "none", look: "faint" }
+          : { main: String(problemCount), ...(problem && { sub: `${problem.name}: ${problem.reason}` }) },
+      agents: agents.current + agents.behind + agents.silent === 0 ? { main: "none", look: "faint" } : { main: counts.join(", ") },
+    },
+    texts: known.checksums.map(({ checksum }) => checksum),
+    facts: [
+      ...factDigest("checksum", newest?.checksum),
+      ...factDigest("SHA-256", newest?.sha256),
+      ...factText("objects", String(newest?.count ?? 0)),
+      ...factAt("made", newest?.timestampMs),
+      ...factAt("holds since", newest?.sinceMs),
+      ...factAt("awaited until", newest?.announcedUntilMs),
+      ...problems.map(({ name, reason: why }) => ({ name: `left out: ${name}`, text: why })),
+      ...factAt("next", next?.atMs),
+    ],
+    ...(standing !== "current" && { differing: { order: standing === "differs" ? 0 : 1, ...defined("givenUpMs", newest?.announcedUntilMs) } }),
+  });
+}
+
+function counted(count: number, word: string): readonly string[] {
+  return count > 0 ? [`${count} ${word}`] : [];
+}
+
+function diffCommand(ref: ObjectRef): CommandView {
+  return { what: "which Secrets differ", command: `keyturn diff${inNamespace(ref)}` };
+}
+
+function agentStory(ref: ObjectRef, { createdMs, promotedMs, checksum }: Agent): ObjectStory {
   return {
-    history: record.checksums.flatMap(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) =>
+    history: [...happened(createdMs, "was created"), ...happened(promotedMs, `took over checksum ${shortDigest(checksum)}`)],
+    commands: [diffCommand(ref)],
+  };
+}
+
+export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums): ObjectStory {
+  return {
+    history: checksums.flatMap(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) =>
       happened(
         sinceMs ?? timestampMs,
         `checksum ${shortDigest(checksum)} of ${count} objects was ${announcedUntilMs === undefined ? "published" : "announced"}`,
       ),
     ),
-    commands: [diff, pauseCommand(ref)],
+    commands: [diffCommand(ref), pauseCommand(ref)],
   };
 }
 
@@ -210,7 +292,8 @@ const differences: Differences = {
   needs: Secret,
   async find(where, flag) {
     const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
-    const chosen = { rules, labels: flag(memberFlags.secretSelector), types: flag(memberFlags.secretTypes), allNamespaces: false };
+    const selection = secretSelection(flag(memberFlags.secretTypes), flag(memberFlags.secretSelector));
+    const chosen = { rules, selection, scopeChoice: scopeChoiceOf(flag), allNamespaces: false };
     const [diff] = await namespaceDiffs(where, chosen);
     return (diff?.differences ?? []).map((difference) => ({
       direction: difference.direction,
@@ -220,8 +303,51 @@ const differences: Differences = {
   },
 };
 
+const layout: Records["layout"] = {
+  title: "Consistency",
+  about: "Whether control plane and gateways agree on the certificates and Ingresses of each namespace.",
+  tables: [
+    {
+      id: "checksums",
+      title: "Checksums by namespace",
+      empty: {
+        title: "No checksum is published yet",
+        text: "A checksum is made for a namespace as soon as it has a certificate or an Ingress with a number in its name and a version annotation.",
+        command: "kubectl annotate secret NAME-1 nginx.ingress.kubernetes.io/version=1",
+      },
+      columns: [
+        { id: "namespace", title: "Namespace", width: "minmax(170px, 1.4fr)" },
+        { id: "state", title: "State", width: "minmax(110px, 0.8fr)" },
+        { id: "checksum", title: "Checksum", width: "minmax(150px, 1.6fr)", phone: "hidden" },
+        { id: "since", title: "Holds since", width: "minmax(100px, 0.7fr)", phone: "line" },
+        { id: "objects", title: "Objects", width: "70px", phone: "hidden" },
+        { id: "leftOut", title: "Left out", width: "minmax(90px, 0.9fr)", phone: "hidden" },
+        { id: "agents", title: "Agents", width: "minmax(120px, 0.9fr)", phone: "hidden" },
+      ],
+    },
+    {
+      id: "agents",
+      title: "Agents",
+      empty: {
+        title: "No agent has reported",
+        text: "An agent keeps the verified certificates of a namespace on a gateway's disk",
+        command: "keyturn agent --help",
+      },
+      columns: [
+        { id: "agent", title: "Agent", width: "minmax(170px, 1.4fr)" },
+        { id: "state", title: "State", width: "minmax(110px, 0.8fr)" },
+        { id: "checksum", title: "Checksum", width: "minmax(150px, 1.6fr)", phone: "hidden" },
+        { id: "promoted", title: "Set promoted", width: "minmax(100px, 0.7fr)", phone: "line" },
+        { id: "secrets", title: "Secrets", width: "70px", phone: "hidden" },
+        { id: "difference", title: "Difference", width: "minmax(90px, 0.9fr)", phone: "hidden" },
+        { id: "heard", title: "Last heard of", width: "minmax(120px, 0.9fr)", phone: "hidden" },
+      ],
+    },
+  ],
+};
+
 export const checksumRecords: Records = {
-  story,
+  layout,
   differences,
   perNamespace: true,
   watch({ watch, touch, flag }) {
@@ -258,11 +384,14 @@ export const checksumRecords: Records = {
         const [type, first = "", second = ""] = id.split("/");
         if (type === "agent") {
           const lease = leases.get(keyOf({ namespace: first, name: second }));
-          return lease && agentRecord(lease, { counting: countingChecksum(checksumsIn(first)), nowMs });
+          if (!lease) return undefined;
+          const { agent, againAtMs: laterMs } = agentOf(lease, { counting: countingChecksum(checksumsIn(first)), nowMs });
+          return { record: agentRecord(agent), againAtMs: laterMs, story: (ref) => agentStory(ref, agent) };
         }
         const kind = first === SecretCheckSum.kind ? SecretCheckSum : IngressCheckSum;
         const agents = kind === SecretCheckSum ? valuesOf(leases, second) : [];
-        return checksumRecord(kind, { namespace: second, checksums: checksumsIn(second, first), leases: agents }, nowMs);
+        const known = namespaceChecksums(kind, { namespace: second, checksums: checksumsIn(second, first), leases: agents }, nowMs);
+        return known && { record: checksumRecord(known.checksums), againAtMs: known.againAtMs, story: (ref) => checksumStory(ref, known.checksums) };
       },
       find(resource, name) {
         if (resource === resourceOf(Lease)) return { kind: Lease, id: agentId(name) };

@@ -2,11 +2,11 @@
 import { fieldManagerOf, isApiError, isBeingDeleted, type PlannedEvent, type Run, Secret, type Stored, TransientError } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth } from "./api.ts";
-import { type ConditionReport, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
+import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation, type SharedBySteps } from "./observe.ts";
-import type { Act, Look } from "./plan.ts";
+import type { Act, Look } from "./step.ts";
 import type { EventReason } from "./reasons.ts";
 import { credentialsIn, keepTargetSecret, type TargetSecret, targetSecretObject } from "./target-secret.ts";
 import { askTarget, type Target, TargetError } from "./target.ts";
@@ -18,7 +18,7 @@ export interface StepContext {
   readonly nowMs: number;
   readonly controller: string;
   readonly provider: IdentityProvider | undefined;
-  readonly target: Target | undefined;
+  readonly target: Pick<Target, "client" | "wrote"> | undefined;
   readonly shared: SharedBySteps;
   readonly record: (event: PlannedEvent & { readonly reason: EventReason }) => void;
   /** Called after each write to the object: a failure is reported on the object as it then is. */
@@ -26,6 +26,8 @@ export interface StepContext {
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   /** Called when an application was asked for; with undefined once nothing that was asked for is to be awaited any more. */
   readonly onAsked: (atMs: number | undefined) => void;
+  /** Looks for a few applications of other objects. */
+  readonly lookForOthers: () => Promise<NonNullable<Observation["tenant"]["others"]>>;
 }
 
 /** The change of one type. */
@@ -41,14 +43,27 @@ export async function carryOutLook(step: Look, observation: Observation, context
       return known({ application: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
     case "namesakes":
       return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
-    case "namesake":
-      return known({ namesake: (await provider.read(refTo(step.id, observation, context), signal)) ?? "gone" });
+    case "candidate":
+      return known({ candidate: await readCandidate(refTo(step.id, observation, context), provider, signal) });
+    case "others":
+      return known({ others: await context.lookForOthers() });
     case "secrets":
       return known({ secrets: await provider.listSecrets(refTo(step.id, observation, context), signal) });
     case "endpoints":
     default:
       return known({ endpoints: await provider.endpoints(signal) });
   }
+}
+
+async function readCandidate(
+  ref: ApplicationRef,
+  provider: IdentityProvider,
+  signal: AbortSignal,
+): Promise<NonNullable<Observation["tenant"]["candidate"]>> {
+  const application = await provider.read(ref, signal);
+  if (!application) return "gone";
+  const secrets = await provider.listSecrets(ref, signal);
+  return { ...application, hasCredentials: application.clientId !== undefined || secrets.length > 0 };
 }
 
 /** Makes a change. Resolves to the observation after it. */
@@ -58,6 +73,8 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
       return createApplication(observation, context);
     case "redate":
       return recordAsked("now", observation, context);
+    case "settle":
+      return recordAsked("settled", observation, context);
     case "adopt":
       return adoptApplication(step, observation, context);
     case "forget":
@@ -109,17 +126,17 @@ async function createApplication(observation: Observation, context: StepContext)
     tenant: {
       ...known(observation),
       // Not read: it may take a moment to be shown.
-      application: { id: created.id, clientId: created.clientId },
+      application: { id: created.id, clientId: created.clientId, trace: "ours" },
       secrets: created.secret ? [{ hint: created.secret.hint, validToMs: undefined }] : [],
     },
   };
 }
 
 /**
- * Records when an application was asked for: `now`, for which the object must still be as it was observed; or `never`, when the object is being
- * deleted and its application was deleted for certain, so that the next run does not await it.
+ * Records when an application was asked for: `now`, or that nothing is awaited any more, `settled`, for both of which the object must still be as it
+ * was observed; or `never`, when the object is being deleted and its application was deleted for certain, so that the next run does not await it.
  */
-async function recordAsked(when: "now" | "never", before: Observation, context: StepContext): Promise<Observation> {
+async function recordAsked(when: "now" | "settled" | "never", before: Observation, context: StepContext): Promise<Observation> {
   const { askedAtMs: _before, ...observation } = before;
   const { namespace = "", name, uid, resourceVersion, annotations } = observation.object.metadata;
   const askedAtMs = when === "now" ? context.nowMs : undefined;
@@ -127,7 +144,7 @@ async function recordAsked(when: "now" | "never", before: Observation, context: 
   if (askedAtMs === undefined && annotations?.[askedAtAnnotation] === undefined) return observation;
   const metadata =
     askedAtMs === undefined
-      ? { uid, annotations: { [askedAtAnnotation]: null } }
+      ? { uid, ...(when === "settled" && { resourceVersion }), annotations: { [askedAtAnnotation]: null } }
       : { uid, resourceVersion, annotations: { [askedAtAnnotation]: new Date(askedAtMs).toISOString() } };
   const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, { metadata }, writerOf(context));
   if (askedAtMs !== undefined) context.onAsked(askedAtMs);
@@ -135,17 +152,31 @@ async function recordAsked(when: "now" | "never", before: Observation, context: 
   return { ...observation, object, ...(askedAtMs !== undefined && { askedAtMs }) };
 }
 
-/** Deletes the application whose id is in the status. */
+/** Deletes the application whose id is in the status, or another one that carries the object's mark. */
 async function deleteApplication({ id }: ActOf<"deleteApplication">, observation: Observation, context: StepContext): Promise<Observation> {
   await providerOf(context).delete(refTo(id, observation, context), context.run.signal);
-  const deleted = { ...observation, tenant: { ...known(observation), application: "deleted" } } as const;
-  return isBeingDeleted(observation.object) ? recordAsked("never", deleted, context) : deleted;
+  const { object, tenant } = observation;
+  const isRecorded = object.status?.iasApplication?.uuid === id;
+  const deleted: Observation = {
+    ...observation,
+    tenant: isRecorded
+      ? { ...known(observation), application: "deleted" }
+      : { ...tenant, namesakes: tenant.namesakes?.filter((each) => each.id !== id) ?? [] },
+  };
+  if (isBeingDeleted(object)) return recordAsked("never", deleted, context);
+  if (!isRecorded)
+    context.record({ type: "Warning", reason: "DuplicateDeleted", message: `application ${id}, a second one for this object, was deleted` });
+  return deleted;
 }
 
 /** Writes down that an application is this object's. */
 async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation, context: StepContext): Promise<Observation> {
   const object = await recordApplication(observation, id, context);
-  context.record({ type: "Normal", reason: "Adopted", message: `application ${id} was made for this object, or its runtime uses it; it is kept` });
+  context.record({
+    type: "Normal",
+    reason: "Adopted",
+    message: `application ${id} was made for this object, or an annotation names it; it is its own`,
+  });
   return { ...observation, object, tenant: known(observation) };
 }
 
@@ -158,10 +189,15 @@ function recordApplication(observation: Observation, id: string, context: StepCo
   return recordStatus(observation, { iasApplication: { name: observation.object.metadata.name, uuid: id } }, context);
 }
 
+/** As the predecessor has it, the application is there from now on, whatever becomes of the Secret. */
+function reportsOf({ iasApplication }: StatusFacts): ConditionReports {
+  return iasApplication === undefined || iasApplication === "none" ? {} : { application: applicationCreated };
+}
+
 /** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
 async function recordStatus({ object }: Observation, facts: StatusFacts, context: StepContext): Promise<Stored<EventingAuth>> {
   const { name, namespace = "", uid, resourceVersion } = object.metadata;
-  const status = statusOf(reportOf(object, {}, facts), object, context.nowMs);
+  const status = statusOf(reportOf(object, reportsOf(facts), facts), object, context.nowMs);
   const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
   const written = await context.run.client.apply(EventingAuth, applied, { ...writerOf(context), force: true, subresource: "status" });
   context.onWritten(written);
@@ -211,7 +247,7 @@ async function issueSecret(step: ActOf<"issue">, observation: Observation, conte
   context.onIssued(step.why);
   context.record(issuedEvents[step.why]);
   const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
-  return { ...after, tenant: { ...after.tenant, application: { id: step.application.id, clientId }, secrets } };
+  return { ...after, tenant: { ...after.tenant, application: { ...step.application, clientId }, secrets } };
 }
 
 /** IAS generates the client ID with the first secret. */
@@ -337,7 +373,7 @@ function providerOf({ provider }: StepContext): IdentityProvider {
 }
 
 /** The runtime's cluster, which is open whenever a step in it was planned. */
-function targetOf({ target }: StepContext): Target {
+function targetOf({ target }: StepContext): NonNullable<StepContext["target"]> {
   if (!target) throw new Error("a step was planned in a cluster that is not open");
   return target;
 }

@@ -26,6 +26,15 @@ export const abandonAnnotation = "keyturn.io/abandon";
  */
 export const askedAtAnnotation = "keyturn.io/application-asked-at";
 
+/** On an EventingAuth: the id of an application that is to be its own from now on, although nothing shows that it was made for it. */
+export const adoptAnnotation = "keyturn.io/adopt-application";
+
+/**
+ * On the Secret with the identity provider's credentials: the URL of a tenant at which applications that are missing there are made anew, however many
+ * they are. It counts for that URL alone, so that the next change of it is asked about again.
+ */
+export const replaceAnnotation = "keyturn.io/replace-applications-at";
+
 /** The predecessor's schema: the fields, what is required, and no merging by type. Its users' manifests and its own tests hold for ours. */
 const status = z.object({
   state: z.enum(["Ready", "NotReady"]).describe("Ready once the application and the Secret are there."),

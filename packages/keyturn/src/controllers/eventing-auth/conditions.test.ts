@@ -9,6 +9,7 @@ import {
   issuedAtOf,
   reportOf,
   secretCreated,
+  secretFailed,
   type StatusFacts,
   statusOf,
   targetReached,
@@ -34,6 +35,14 @@ test("ready once both of the predecessor's conditions are true, and not before",
   expect(after(at(), { application: applicationCreated }, { nowMs: firstMs }).state).toBe("NotReady");
   expect(after(at(), good, { nowMs: firstMs }).state).toBe("Ready");
   expect(after(at(after(at(), good, { nowMs: firstMs })), { application: applicationFailed("no") }, { nowMs: firstMs }).state).toBe("NotReady");
+});
+
+test("what failed is said before what is only not there yet", () => {
+  const { conditions } = after(at(), { secret: secretFailed('namespaces "kyma-system" not found') }, { nowMs: firstMs });
+  expect(conditions?.find(({ type }) => type === "Ready")).toMatchObject({
+    reason: "SecretCreationFailed",
+    message: 'namespaces "kyma-system" not found',
+  });
 });
 
 test("the same again is the same status, whenever it is said", () => {

@@ -104,14 +104,12 @@ function said({ holds, reason, message }: ConditionReport): RuntimeReport {
   return { status: holds ? "True" : "False", reason, message };
 }
 
-/** The predecessor's rule: ready once both conditions are true. */
+/** The predecessor's rule: ready once both conditions are true. What is in the way is said before what is only not there yet. */
 function firstBlocker(conditionOf: (type: string) => RuntimeReport | undefined): RuntimeReport | undefined {
-  for (const type of [types.application, types.secret]) {
-    const condition = conditionOf(type);
-    if (!condition) return { status: "False", reason: "InProgress", message: "not everything has been made yet" };
-    if (condition.status !== "True") return { status: "False", reason: condition.reason, message: condition.message };
-  }
-  return undefined;
+  const both = [types.application, types.secret].map(conditionOf);
+  const failed = both.find((condition) => condition !== undefined && condition.status !== "True");
+  if (failed) return { status: "False", reason: failed.reason, message: failed.message };
+  return both.includes(undefined) ? { status: "False", reason: "InProgress", message: "not everything has been made yet" } : undefined;
 }
 
 // When the credentials were issued: written into a condition with the token that they were tried with, and read from there for people.

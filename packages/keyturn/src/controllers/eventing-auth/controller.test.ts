@@ -1,7 +1,8 @@
 // How long an object that is as it should be is left alone, and what one says whose run failed.
 import { expect, test } from "vitest";
 import { tokenIssued } from "./conditions.ts";
-import { failureReport, IdleKeys } from "./controller.ts";
+import { IdleKeys } from "./attention.ts";
+import { failureReport } from "./controller.ts";
 import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
 import type { ObservedParts, ObservedTenant } from "./observe.ts";
 import { planIssuing } from "./plan.ts";
@@ -21,7 +22,7 @@ function answersOf({ applications, secret }: IssuingWorld): ObservedTenant {
   const [application] = applications.values();
   const secrets = Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined }));
   const { id = "", clientId } = application ?? {};
-  return { endpoints, application: { id, clientId }, secrets, credentials: tokenIssued(secret?.issuedAtMs ?? 0) };
+  return { endpoints, application: { id, clientId, trace: "ours" }, secrets, credentials: tokenIssued(secret?.issuedAtMs ?? 0) };
 }
 
 test("until the next check, if nothing changes", () => {
@@ -68,6 +69,7 @@ test("an idle key has no steps and no report, and its date", () => {
 
 test("only until something is due, and not at all if it is not as it should be", () => {
   const { world, observed } = setUp();
+  world.askedAt = undefined;
   const plan = () => planIssuing({ ...observed(answersOf(world)), idleUntilMs: undefined, checkAfterMs: hourMs }, { nowMs: world.nowMs });
   expect(plan()).toMatchObject({ steps: [], nextAtMs: world.nowMs + hourMs, end: { complete: true } });
   world.rotateAfterMs = 60_000;

@@ -10,6 +10,7 @@ import {
   keyOfObject,
   nameOf,
   type ObjectKey,
+  type Owner,
   reconcileWith,
   type Run,
   Secret,
@@ -20,7 +21,10 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext } from "./act.ts";
-import { EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
+import { shownWithinMs } from "./application-choice.ts";
+import { IdleKeys, RunLimits } from "./attention.ts";
+import { censusKey, censusTaker } from "./census.ts";
 import {
   applicationFailed,
   type ConditionReport,
@@ -31,23 +35,25 @@ import {
   secretFailed,
   statusOf,
 } from "./conditions.ts";
-import { type EventingAuthSettings, keyOfRuntime, runtimeOf } from "./flags.ts";
+import { type EventingAuthSettings, keysOfRuntime, runtimeOf } from "./flags.ts";
 import { grantKeeper } from "./grants.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import { IdentityProviders, type IdentityProvidersOptions } from "./identity/provider.ts";
 import { type EventingAuthMetrics, eventingAuthNumbers, type ObjectNumbers } from "./metrics.ts";
 import {
+  type IssuingWatches,
   type Observation,
   type Observed,
-  type ObservedParts,
   observeEventingAuth,
   ownerOfObservation,
   type SharedBySteps,
   watchIssuing,
 } from "./observe.ts";
-import { type Act, type IssuingPlan, type Look, planIssuing, shownWithinMs } from "./plan.ts";
+import { type IssuingPlan, planIssuing } from "./plan.ts";
 import { eventingAuthReasons } from "./reasons.ts";
+import type { Act, Look } from "./step.ts";
 import { TargetError, TargetPool } from "./target.ts";
+import { TenantCheck } from "./tenant-check.ts";
 
 /** How the controller is made. */
 interface IssuingOptions {
@@ -68,6 +74,7 @@ export function issuingController({ selects, settings, provider, openTransport =
     access: issuingAccess(settings, provider.type === "openid"),
     // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
     concurrency: 100,
+    deadlineMs: Math.max(minDeadlineMs, 3 * (provider.timeoutMs ?? 0) + settings.targetTimeoutMs),
     setup(scope) {
       const { clock, random, log } = scope;
       const watches = watchIssuing(scope, settings);
@@ -89,7 +96,7 @@ export function issuingController({ selects, settings, provider, openTransport =
         log,
         // A proxy is the operator's own affair: a kubeconfig that names one is refused.
         openTransport: (connection) => openTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
-        onChange: (runtime) => scope.enqueue(keyOfRuntime(settings, runtime)),
+        onChange: (runtime) => keysOfRuntime(settings, runtime).forEach((key) => scope.enqueue(key)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       /** By the uid of the object: the annotation that says so can be taken away. */
@@ -98,19 +105,41 @@ export function issuingController({ selects, settings, provider, openTransport =
       const written = new Map<ObjectKey, Stored<EventingAuth>>();
       const latest = (key: ObjectKey): Stored<EventingAuth> | undefined => written.get(key) ?? watches.objects.get(key);
       const idleKeys = new IdleKeys();
+      const limits = new RunLimits(settings.checkEveryMs);
+      const doubled = new Set<string>();
+      const tenantCheck = new TenantCheck({ clock, random });
       const show = scope.show<ObjectNumbers>(numbers.objects);
-      const contextOf = stepContexts({ scope, settings, numbers, askedAt, written });
+      const contextOf = stepContexts({ scope, settings, numbers, askedAt, written, watches, tenantCheck });
+      const takeCensus = censusTaker({
+        scope,
+        objects: watches.objects,
+        orphans: numbers.orphans,
+        provider: () => providers.current,
+        everyMs: settings.checkEveryMs,
+        onDoubled(found) {
+          doubled.clear();
+          for (const [key, { metadata }] of watches.objects.entries()) {
+            if (!found.has(metadata.uid)) continue;
+            doubled.add(metadata.uid);
+            idleKeys.forget(key);
+            scope.enqueue(key);
+          }
+        },
+      });
 
-      return reconcileWith<Observed, Look, Act, IssuingPlan>(
+      const reconcile = reconcileWith<Observed, Look, Act, IssuingPlan>(
         scope,
         {
           async observe(run, nowMs) {
             written.delete(run.key);
-            const observed = await observeEventingAuth(run, { watches, settings, pool, providers, askedAt });
+            const observed = await observeEventingAuth(run, { watches, settings, pool, providers, askedAt, doubled });
             numbers.targets.set(pool.size);
             // Spread, so that what came in together is not asked about together.
             const checkAfterMs = settings.checkEveryMs * (0.8 + 0.2 * random());
-            return observed && { ...observed, checkAfterMs, idleUntilMs: idleKeys.idleUntil(run.key, observed, nowMs) };
+            if (!observed) return undefined;
+            const idleUntilMs = idleKeys.idleUntil(run.key, observed, nowMs);
+            const waitMs = idleUntilMs === undefined && asksProvider(observed) ? limits.take(run.key, clock.monotonic()) : undefined;
+            return { ...observed, checkAfterMs, idleUntilMs, ...(waitMs !== undefined && { limitedUntilMs: nowMs + waitMs }) };
           },
           plan: planIssuing,
           look: (step, observed, run, nowMs) =>
@@ -134,7 +163,7 @@ export function issuingController({ selects, settings, provider, openTransport =
           finalizer: {
             name: eventingAuthFinalizer,
             // What is not served gets none, and is let go with the one that it has.
-            of: ({ observation: { object, isServed } }) => (isServed || isBeingDeleted(object) ? { kind: EventingAuth, object } : undefined),
+            of: ({ observation: { object, refusal } }) => (!refusal || isBeingDeleted(object) ? { kind: EventingAuth, object } : undefined),
             added(observed, metadata) {
               const object = { ...observed.observation.object, metadata };
               written.set(keyOfObject(object), object);
@@ -146,6 +175,7 @@ export function issuingController({ selects, settings, provider, openTransport =
               written.delete(key);
               // In the next term the first run has to look, or nothing would be shown until it is time again.
               idleKeys.forget(key);
+              limits.forget(key);
               return show(key, undefined);
             }
             const { plan, observed } = shown;
@@ -173,8 +203,18 @@ export function issuingController({ selects, settings, provider, openTransport =
           toleratedMs: (objects) => (objects.some(({ object }) => findCondition(object.status?.conditions, "Ready")?.status === "True") ? 5_000 : 0),
         },
       );
+      const { failed } = reconcile;
+      return Object.assign((run: Run) => (run.key === censusKey ? takeCensus(run) : reconcile(run)), failed && { failed });
     },
   };
+}
+
+/** What a run may take at least, whatever the flags say. */
+const minDeadlineMs = 60_000;
+
+/** Whether a run goes on to the identity provider: not for an object that is refused, nor while the cluster is away. */
+function asksProvider({ observation: { object, refusal, target } }: Pick<Observed, "observation">): boolean {
+  return !refusal && (isBeingDeleted(object) || (target.type === "observed" && !target.trouble));
 }
 
 /** Everything that was opened is closed with the controller; connections that are no longer asked for are closed now and then. */
@@ -230,10 +270,20 @@ interface StepMeans {
   readonly numbers: Pick<EventingAuthMetrics, "issued">;
   readonly askedAt: Map<string, number>;
   readonly written: Map<ObjectKey, Stored<EventingAuth>>;
+  readonly watches: Pick<IssuingWatches, "objects">;
+  readonly tenantCheck: TenantCheck;
 }
 
 /** Makes the context of each step. */
-function stepContexts({ scope, settings, numbers, askedAt, written }: StepMeans): (observed: Observed, run: Run, nowMs: number) => StepContext {
+function stepContexts({
+  scope,
+  settings,
+  numbers,
+  askedAt,
+  written,
+  watches,
+  tenantCheck,
+}: StepMeans): (observed: Observed, run: Run, nowMs: number) => StepContext {
   return ({ observation, provider, target, shared }, run, nowMs) => {
     const { uid } = observation.object.metadata;
     return {
@@ -248,6 +298,14 @@ function stepContexts({ scope, settings, numbers, askedAt, written }: StepMeans)
       },
       onWritten: (object) => written.set(run.key, object),
       onIssued: (why) => numbers.issued.inc({ why }),
+      lookForOthers() {
+        const others = [...watches.objects.entries()].flatMap(([key, { metadata, status }]) => {
+          if (key === run.key || status?.iasApplication === undefined || runtimeOf(settings, key) === undefined) return [];
+          const owner = { kind: EventingAuth, name: nameOf(key) };
+          return [{ id: status.iasApplication.uuid, name: metadata.name, uid: metadata.uid, grants: grantsOf(owner, scope, settings) }];
+        });
+        return provider ? tenantCheck.lookFor(others, provider, run.signal) : Promise.resolve({ asked: 0, missing: 0 });
+      },
       onAsked(atMs) {
         if (atMs === undefined) {
           askedAt.delete(uid);
@@ -260,9 +318,12 @@ function stepContexts({ scope, settings, numbers, askedAt, written }: StepMeans)
   };
 }
 
-function sharedBySteps(observation: Observation, { client }: ControllerScope, { providerSecret }: EventingAuthSettings): SharedBySteps {
-  const grants = grantKeeper({ client, owner: ownerOfObservation(observation), namespace: providerSecret.namespace, controller: name });
-  return { grants, hasAsked: false, firstSecret: undefined };
+function sharedBySteps(observation: Observation, scope: ControllerScope, settings: EventingAuthSettings): SharedBySteps {
+  return { grants: grantsOf(ownerOfObservation(observation), scope, settings), hasAsked: false, firstSecret: undefined };
+}
+
+function grantsOf(owner: Owner, { client }: ControllerScope, { providerSecret }: EventingAuthSettings): SharedBySteps["grants"] {
+  return grantKeeper({ client, owner, namespace: providerSecret.namespace, controller: name });
 }
 
 const identityProviderFailed = "IdentityProviderFailed";
@@ -312,51 +373,4 @@ function numbersOf({ conditions, fields }: EventingAuthReport, object: Stored<Ev
     reachable: reachable?.status === "True",
     issuedAtMs: target?.type === "observed" ? target.secret?.issuedAtMs : undefined,
   };
-}
-
-// Objects that were found as they should be: the identity provider is not asked about them again until something changes or a while has gone by.
-
-interface IdleKey {
-  /** Who was asked: another one has to be asked again. */
-  readonly provider: Observed["provider"];
-  readonly fingerprint: string;
-  readonly untilMs: number;
-}
-
-/** Saves requests to the identity provider. Nothing is decided from it but whether to look again now or later. */
-export class IdleKeys {
-  readonly #keys = new Map<ObjectKey, IdleKey>();
-
-  /** How long the key can be left alone; undefined if it has to be looked at now. */
-  idleUntil(key: ObjectKey, { observation, provider }: ObservedParts, nowMs: number): number | undefined {
-    const idle = this.#keys.get(key);
-    if (!idle || nowMs >= idle.untilMs || idle.provider !== provider) return undefined;
-    return idle.fingerprint === fingerprintOf(observation, observation.object.status) ? idle.untilMs : undefined;
-  }
-
-  /** Records what a run came to, and the status that it reports. */
-  record(
-    key: ObjectKey,
-    { observation, provider }: ObservedParts,
-    { untilMs, status }: { readonly untilMs: number; readonly status: EventingAuthStatus | undefined },
-  ): void {
-    this.#keys.set(key, { provider, fingerprint: fingerprintOf(observation, status), untilMs });
-  }
-
-  forget(key: ObjectKey): void {
-    this.#keys.delete(key);
-  }
-}
-
-/** Everything but the identity provider's answers, and when conditions began. */
-function fingerprintOf({ object, target }: Observation, status: EventingAuthStatus | undefined): string {
-  const { deletionTimestamp, annotations } = object.metadata;
-  const observed = target.type === "observed" ? [target.secret?.uid, target.secret?.resourceVersion, target.trouble] : target;
-  return JSON.stringify([saidIn(status), deletionTimestamp, annotations, target.type, observed]);
-}
-
-/** In an order of its own: what was planned and what the API server gives back have their fields in different ones. */
-function saidIn({ state, iasApplication, secret, conditions = [] }: Partial<EventingAuthStatus> = {}): readonly unknown[] {
-  const said = conditions.map(({ type, status, reason, message, observedGeneration }) => [type, status, reason, message, observedGeneration]);
-  return [state, iasApplication?.name, iasApplication?.uuid, secret?.clusterId, secret?.namespacedName, said];
 }

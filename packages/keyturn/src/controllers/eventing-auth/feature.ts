@@ -10,9 +10,6 @@ import { eventingAuthAlerts, eventingAuthPanels } from "./monitoring.ts";
 import { eventingAuthReasons } from "./reasons.ts";
 import { eventingAuthRecords } from "./records.ts";
 
-/** From sending a request to the identity provider to the end of its response; three tries of it fit into a run. */
-const providerTimeoutMs = 10_000;
-
 export const eventingAuthFeature: Feature = {
   name: "eventing-auth",
   stage: {
@@ -48,7 +45,7 @@ export const eventingAuthFeature: Feature = {
           type: flag(flags.provider),
           globalAccount: flag(flags.globalAccountId),
           allowHttp: flag(flags.allowHttp),
-          timeoutMs: providerTimeoutMs,
+          timeoutMs: flag(flags.providerTimeout),
           env: process.env,
         },
       }),

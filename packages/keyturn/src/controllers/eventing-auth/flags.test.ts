@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readFlags } from "../../feature/flag.ts";
 import type { FlagReader } from "../../feature/feature.ts";
-import { eventingAuthFlags, kubeconfigName, readSettings } from "./flags.ts";
+import { eventingAuthFlags, keysOfRuntime, kubeconfigName, readSettings, runtimeOf } from "./flags.ts";
 
 const given =
   (texts: Readonly<Record<string, string>> = {}): FlagReader =>
@@ -25,6 +25,17 @@ describe("settings", () => {
     expect(() => readSettings(given({ "eventing-auth.rotate-after": "30m" }))).toThrow("rotation-overlap must be shorter");
     expect(readSettings(given({ "eventing-auth.rotate-after": "61m" }))).toMatchObject({ rotateAfterMs: 3_660_000, overlapMs: 3_600_000 });
   });
+});
+
+test("EventingAuths count where the kubeconfigs are, unless namespaces are named", () => {
+  expect(readSettings(given({ "eventing-auth.kubeconfig-namespace": "other" })).namespaces).toEqual(["other"]);
+  const settings = readSettings(given({ "eventing-auth.namespaces": "a, b" }));
+  expect([runtimeOf(settings, "a/x"), runtimeOf(settings, "kcp-system/x")]).toEqual(["x", undefined]);
+  expect(keysOfRuntime(settings, "x")).toEqual(["a/x", "b/x"]);
+});
+
+test.each(["provider-timeout", "target-timeout"])("%s is a second at least", (name) => {
+  expect(() => readSettings(given({ [`eventing-auth.${name}`]: "999ms" }))).toThrow("must be a second at least");
 });
 
 describe("the predecessor's environment", () => {

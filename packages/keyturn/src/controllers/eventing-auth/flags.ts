@@ -1,7 +1,7 @@
 // The flags of this feature, and how the controllers work, read from them.
 import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
 import type { FlagReader } from "../../feature/feature.ts";
-import { choiceFlag, durationFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
+import { choiceFlag, durationFlag, listFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
 
 // Names of Secrets and namespaces default to those of the predecessor.
 
@@ -36,6 +36,20 @@ export const eventingAuthFlags = {
     default: "eventing-auth-ias-creds",
     legacyVariable: "IAS_CREDS_SECRET_NAME",
     help: "the Secret with the identity provider's url, username and password; also read from IAS_CREDS_SECRET_NAME",
+  }),
+  namespaces: listFlag({
+    name: "eventing-auth.namespaces",
+    help: "the namespaces whose EventingAuths count: who may write there chooses among the kubeconfigs; empty = that of the kubeconfigs",
+  }),
+  providerTimeout: durationFlag({
+    name: "eventing-auth.provider-timeout",
+    default: "10s",
+    help: "how long one request to the identity provider may take; what it makes later is found and used by the next try",
+  }),
+  targetTimeout: durationFlag({
+    name: "eventing-auth.target-timeout",
+    default: "10s",
+    help: "how long one request to a runtime's cluster may take",
   }),
   kubeconfigNamespace: textFlagWithDefault({
     name: "eventing-auth.kubeconfig-namespace",
@@ -105,11 +119,15 @@ export const eventingAuthFlags = {
 export interface EventingAuthSettings {
   /** The Secret with the identity provider's credentials. */
   readonly providerSecret: ObjectName & { readonly namespace: string };
+  /** Where EventingAuths count. */
+  readonly namespaces: readonly string[];
   /** Where the kubeconfigs are: Secrets `<prefix><name>`, key `key`. */
   readonly kubeconfigs: { readonly namespace: string; readonly prefix: string; readonly key: string };
   /** The Secret in the runtime's cluster. */
   readonly targetSecret: ObjectName & { readonly namespace: string };
   readonly allowInsecureTargets: boolean;
+  /** From the start of a request to a runtime's cluster to the end of its response. */
+  readonly targetTimeoutMs: number;
   /** Credentials older than this are replaced; 0 for never. */
   readonly rotateAfterMs: number;
   /** How long replaced credentials go on working. */
@@ -122,6 +140,8 @@ export interface EventingAuthSettings {
   readonly deletionPatienceMs: number;
 }
 
+const minTimeoutMs = 1_000;
+
 /** Reads the flags. Throws a `UsageError` for values that contradict each other. */
 export function readSettings(flag: FlagReader): EventingAuthSettings {
   const rotateAfterMs = flag(eventingAuthFlags.rotateAfter);
@@ -131,7 +151,13 @@ export function readSettings(flag: FlagReader): EventingAuthSettings {
       `--${eventingAuthFlags.rotationOverlap.name} must be shorter than --${eventingAuthFlags.rotateAfter.name}, or secrets pile up`,
     );
   }
+  const given = flag(eventingAuthFlags.namespaces);
+  for (const each of [eventingAuthFlags.providerTimeout, eventingAuthFlags.targetTimeout]) {
+    if (flag(each) < minTimeoutMs) throw new UsageError(`--${each.name} must be a second at least`);
+  }
   return {
+    namespaces: given.length > 0 ? given : [flag(eventingAuthFlags.kubeconfigNamespace)],
+    targetTimeoutMs: flag(eventingAuthFlags.targetTimeout),
     providerSecret: { namespace: flag(eventingAuthFlags.credentialsNamespace), name: flag(eventingAuthFlags.credentialsSecret) },
     kubeconfigs: {
       namespace: flag(eventingAuthFlags.kubeconfigNamespace),
@@ -148,15 +174,15 @@ export function readSettings(flag: FlagReader): EventingAuthSettings {
   };
 }
 
-/** The runtime that an EventingAuth is for: the one of its name, if it is where the kubeconfigs are. Anywhere else it is for none. */
-export function runtimeOf({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, key: ObjectKey): string | undefined {
-  const { namespace, name } = nameOf(key);
-  return namespace === kubeconfigs.namespace ? name : undefined;
+/** The runtime that an EventingAuth is for: the one of its name, if it is where EventingAuths count. Anywhere else it is for none. */
+export function runtimeOf({ namespaces }: Pick<EventingAuthSettings, "namespaces">, key: ObjectKey): string | undefined {
+  const { namespace = "", name } = nameOf(key);
+  return namespaces.includes(namespace) ? name : undefined;
 }
 
-/** The EventingAuth of a runtime. */
-export function keyOfRuntime({ kubeconfigs }: Pick<EventingAuthSettings, "kubeconfigs">, runtime: string): ObjectKey {
-  return keyOf({ namespace: kubeconfigs.namespace, name: runtime });
+/** The EventingAuths that may be for a runtime. */
+export function keysOfRuntime({ namespaces }: Pick<EventingAuthSettings, "namespaces">, runtime: string): readonly ObjectKey[] {
+  return namespaces.map((namespace) => keyOf({ namespace, name: runtime }));
 }
 
 /** The Secret that holds the kubeconfig of a runtime. */

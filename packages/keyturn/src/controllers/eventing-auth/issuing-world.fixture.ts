@@ -1,7 +1,10 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
 import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
-import { type Act, type Idle, type Look, planDeletionStep, planStep } from "./plan.ts";
+import { planDeletionStep } from "./deletion-plan.ts";
+import type { Trace } from "./identity/provider.ts";
+import { planStep } from "./plan.ts";
+import type { Act, Idle, Look } from "./step.ts";
 import { type Observation, ownerOfObservation, type ObservedTenant } from "./observe.ts";
 import { type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { keepTargetSecret, type TargetContent, type TargetSecret, targetSecretObject } from "./target-secret.ts";
@@ -13,8 +16,7 @@ export const endpoints = { issuer: "https://tenant", tokenUrl: "https://tenant/t
 interface WorldApplication {
   readonly id: string;
   readonly clientId: string;
-  /** Whether it carries the trace of this world's object. */
-  readonly isOurs: boolean;
+  readonly trace: Trace;
   readonly secrets: Map<string, string>;
 }
 
@@ -36,6 +38,11 @@ export class IssuingWorld {
   trouble: TargetTrouble | undefined;
   clientIdFrom: "first-secret" | "creation" = "first-secret";
   served = true;
+  /** What the annotation for it names. */
+  adopts: Observation["adopts"];
+  /** Whether the applications of other objects are there. */
+  others = { asked: 0, missing: 0 };
+  replaces = false;
   /** When an application was last asked for. */
   askedAt: string | undefined;
   /** When this process knows to have asked, whatever the annotation says. */
@@ -64,13 +71,16 @@ export class IssuingWorld {
   observe(tenant: ObservedTenant = {}): Observation {
     return {
       object: this.object,
-      isServed: this.served,
+      ...(!this.served && { refusal: { holds: false, reason: "NamespaceNotServed", message: "elsewhere" } }),
+      ...(this.adopts && { adopts: this.adopts }),
       target: { type: "observed", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
-      provider: this.closed === undefined ? { type: "open", secretsOverlap: true, keepsGrants: false } : { type: "closed", message: this.closed },
+      provider:
+        this.closed === undefined
+          ? { type: "open", secretsOverlap: true, keepsGrants: false, replaces: this.replaces }
+          : { type: "closed", message: this.closed },
       tenant,
       ...(this.rememberedAtMs !== undefined && { askedAtMs: this.rememberedAtMs }),
       settings: {
-        kubeconfigs: { namespace: "kcp-system", prefix: "kubeconfig-", key: "config" },
         targetSecret: place,
         rotateAfterMs: this.rotateAfterMs,
         overlapMs: this.overlapMs,
@@ -81,9 +91,9 @@ export class IssuingWorld {
   }
 
   /** Makes an application, as somebody else would. */
-  makeApplication(isOurs = false): WorldApplication {
+  makeApplication(trace: Trace = "text"): WorldApplication {
     const id = `application-${++this.#made}`;
-    const application: WorldApplication = { id, clientId: `client-${this.#made}`, isOurs, secrets: new Map() };
+    const application: WorldApplication = { id, clientId: `client-${this.#made}`, trace, secrets: new Map() };
     this.applications.set(id, application);
     return application;
   }
@@ -156,11 +166,13 @@ export class IssuingWorld {
 
   #look(step: Look): ObservedTenant {
     if (step.at === "endpoints") return { endpoints };
-    if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, isOurs }) => ({ id, isOurs })) };
+    if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, trace }) => ({ id, trace })) };
+    if (step.at === "others") return { others: this.others };
     const application = this.applications.get(step.id);
     if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
-    const observed = application ? { id: application.id, clientId: this.clientIdOf(application) } : "gone";
-    return step.at === "application" ? { application: observed } : { namesake: observed };
+    if (!application) return step.at === "application" ? { application: "gone" } : { candidate: "gone" };
+    const observed = { id: application.id, clientId: this.clientIdOf(application), trace: application.trace };
+    return step.at === "application" ? { application: observed } : { candidate: { ...observed, hasCredentials: application.secrets.size > 0 } };
   }
 
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */
@@ -171,13 +183,16 @@ export class IssuingWorld {
     switch (step.type) {
       case "create": {
         this.askedAt = new Date(this.nowMs).toISOString();
-        const { id } = this.makeApplication(true);
+        const { id } = this.makeApplication("ours");
         if (cut) return undefined;
         record({ name: "runtime", uuid: id });
-        return { endpoints, application: { id, clientId: undefined }, secrets: [] };
+        return { endpoints, application: { id, clientId: undefined, trace: "ours" }, secrets: [] };
       }
       case "redate":
         this.askedAt = new Date(this.nowMs).toISOString();
+        return tenant;
+      case "settle":
+        [this.askedAt, this.rememberedAtMs] = [undefined, undefined];
         return tenant;
       case "adopt":
         record({ name: "runtime", uuid: step.id });
@@ -189,6 +204,8 @@ export class IssuingWorld {
         this.applications.delete(step.id);
         if (cut) return undefined;
         if (this.deletedAt) [this.askedAt, this.rememberedAtMs] = [undefined, undefined];
+        if (step.id !== this.status?.iasApplication?.uuid)
+          return { ...tenant, namesakes: tenant.namesakes?.filter(({ id }) => id !== step.id) ?? [] };
         return { application: "deleted" };
       case "issue": {
         const application = this.applications.get(step.application.id);
@@ -197,8 +214,8 @@ export class IssuingWorld {
         if (cut) return undefined;
         const clientSecret = application.secrets.get(hint) ?? "";
         this.putSecret({ application: application.id, credentials: { type: "new", clientId: application.clientId, clientSecret, hint } });
-        const { id, clientId } = application;
-        return { ...tenant, application: { id, clientId }, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
+        const { id, clientId, trace } = application;
+        return { ...tenant, application: { id, clientId, trace }, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
       }
       case "mend":
         this.putSecret(

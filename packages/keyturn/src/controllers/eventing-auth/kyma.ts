@@ -2,18 +2,24 @@
 import {
   type AccessRule,
   apiVersionOf,
+  conflictReason,
   type ControllerDefinition,
+  type DeepReadonly,
   fieldManagerOf,
-  isApiError,
   isBeingDeleted,
   type KubeObject,
+  type LeftAlone,
   nameOf,
+  type ObjectKey,
+  type ObjectName,
   type OwnerReference,
+  reconcileWith,
+  type Run,
   type Stored,
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { afterPause, pausedAnnotation, type Selects, servingFor } from "../../feature/pause-and-selection.ts";
+import { pausedAnnotation, type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "./api.ts";
 
 const name = "eventing-auth-kyma";
@@ -38,45 +44,75 @@ export function kymaController(selects: Selects): ControllerDefinition {
       scope.trigger(kymas);
       scope.trigger(auths);
 
-      return async ({ key, client, done, now }) => {
-        const { namespace = "", name: runtime } = nameOf(key);
-        const auth = auths.get(key);
-        const kyma = kymas.get(key);
-        const servings = [kyma && servingFor(kyma, () => kyma.isSelected, now), auth && servingFor(auth.metadata, selects, now)];
-        if (servings.some((serving) => serving?.type === "notSelected")) return {};
+      const leaves = (key: ObjectKey, nowMs: number): LeftAlone | undefined => {
+        const [kyma, auth] = [kymas.get(key), auths.get(key)];
+        const servings = [kyma && servingFor(kyma, () => kyma.isSelected, nowMs), auth && servingFor(auth.metadata, selects, nowMs)];
+        if (servings.some((serving) => serving?.type === "notSelected")) return { type: "notSelected" };
         const pause = servings.find((serving) => serving?.type === "paused");
-        if (pause) return afterPause(pause, now);
-        const action = planKyma(kyma, auth);
-        if (action.type === "create") {
-          const bare = newEventingAuth({ namespace, name: runtime }, action.ownerReference);
-          // What is made for a Kyma that is looked after must be looked after, too.
-          const labels = selects(bare.metadata) ? undefined : (await client.get(Kyma, { namespace, name: runtime }))?.metadata.labels;
-          const created = labels ? { ...bare, metadata: { ...bare.metadata, labels } } : bare;
-          await client.create(EventingAuth, created, writer).catch((error: unknown) => {
-            // Somebody was quicker, and the cache will show it in a moment.
-            if (!isApiError(error, "AlreadyExists")) throw error;
-            throw new TransientError(error.message, { reason: "Conflict", cause: error });
-          });
-          done("created an EventingAuth for a Kyma");
-        }
-        if (action.type === "own" && auth) {
-          const { resourceVersion } = auth.metadata;
-          const patch = { metadata: { resourceVersion, ownerReferences: action.ownerReferences } };
-          await client.mergePatch(EventingAuth, { namespace, name: runtime }, patch, writer);
-          done("made a Kyma the owner of its EventingAuth");
-        }
-        if (action.type === "delete" && auth) {
-          // The cache may be behind, and credentials that are in use are at stake.
-          const live = await client.get(Kyma, { namespace, name: runtime });
-          if (live?.metadata.uid === controllingKyma(auth)?.uid) return {};
-          const { uid, resourceVersion } = auth.metadata;
-          await client.delete(EventingAuth, { namespace, name: runtime }, { uid, resourceVersion });
-          done("deleted the EventingAuth of a Kyma that is gone");
-        }
-        return {};
+        return pause && { type: "paused", status: [], untilMs: pause.untilMs };
       };
+      return reconcileWith<ObservedRuntime, never, ChangingAction>(
+        scope,
+        {
+          observe: ({ key }): ObservedRuntime | undefined => {
+            const [kyma, auth] = [kymas.get(key), auths.get(key)];
+            return kyma || auth ? { name: nameOf(key), kyma, auth } : undefined;
+          },
+          plan({ kyma, auth }) {
+            const action = planKyma(kyma, auth);
+            return { steps: action.type === "nothing" ? [] : [{ verb: "do", action, log: { message: doneWords[action.type] } }], status: [] };
+          },
+          act: (action, observed, run) => actOnKyma(action, observed, { run, selects }),
+          // A Kyma has no status of ours, so that only Events tell.
+          regarding: (key) => {
+            const kyma = kymas.get(key);
+            const metadata = { ...nameOf(key), uid: kyma?.uid ?? "", resourceVersion: "" };
+            return kyma ? [{ kind: Kyma, object: { metadata }, eventsOnly: true }] : [];
+          },
+        },
+        { reasons: {}, leaves },
+      );
     },
   };
+}
+
+const doneWords: Readonly<Record<ChangingAction["type"], string>> = {
+  create: "created an EventingAuth for a Kyma",
+  own: "made a Kyma the owner of its EventingAuth",
+  delete: "deleted the EventingAuth of a Kyma that is gone",
+};
+
+/** What is known of a runtime. */
+interface ObservedRuntime {
+  readonly name: ObjectName;
+  readonly kyma: DeepReadonly<RegardedKyma> | undefined;
+  readonly auth: DeepReadonly<Stored<EventingAuth>> | undefined;
+}
+
+async function actOnKyma(
+  action: ChangingAction,
+  observed: ObservedRuntime,
+  { run: { client }, selects }: { readonly run: Run; readonly selects: Selects },
+): Promise<ObservedRuntime> {
+  const { name: place, auth } = observed;
+  if (action.type === "create") {
+    const bare = newEventingAuth({ namespace: place.namespace ?? "", name: place.name }, action.ownerReference);
+    // What is made for a Kyma that is looked after must be looked after, too.
+    const labels = selects(bare.metadata) ? undefined : (await client.get(Kyma, place))?.metadata.labels;
+    await client.create(EventingAuth, labels ? { ...bare, metadata: { ...bare.metadata, labels } } : bare, writer);
+  }
+  if (action.type === "own" && auth) {
+    const { resourceVersion } = auth.metadata;
+    await client.mergePatch(EventingAuth, place, { metadata: { resourceVersion, ownerReferences: action.ownerReferences } }, writer);
+  }
+  if (action.type === "delete" && auth) {
+    // The cache may be behind, and credentials that are in use are at stake.
+    const live = await client.get(Kyma, place);
+    if (live?.metadata.uid === controllingKyma(auth)?.uid) throw new TransientError("the Kyma is still there", { reason: conflictReason });
+    const { uid, resourceVersion } = auth.metadata;
+    await client.delete(EventingAuth, place, { uid, resourceVersion });
+  }
+  return observed;
 }
 
 /** A Kyma, and what decides whether anything is done for it. */
@@ -111,8 +147,9 @@ interface ObservedKyma {
 }
 
 /** What to do. */
-type KymaAction =
-  | { readonly type: "nothing" }
+type KymaAction = ChangingAction | { readonly type: "nothing" };
+
+type ChangingAction =
   | { readonly type: "create"; readonly ownerReference: OwnerReference }
   /** The object has another owner than it should, or none. */
   | { readonly type: "own"; readonly ownerReferences: readonly OwnerReference[] }

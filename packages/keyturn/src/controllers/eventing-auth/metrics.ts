@@ -22,6 +22,11 @@ export const eventingAuthMetrics = {
     help: "Deletions that left something behind, in a cluster that did not answer or at the identity provider.",
     labels: [],
   },
+  keyturn_eventing_auth_orphans: {
+    type: "gauge",
+    help: "Applications that Keyturn has made at the identity provider and that no EventingAuth claims; see keyturn orphans.",
+    labels: [],
+  },
   keyturn_eventing_auth_identity_requests_total: {
     type: "counter",
     help: "Requests to the identity provider by step and status; the code is <error> if there was no answer.",
@@ -62,7 +67,10 @@ export function eventingAuthNumbers(metrics: Metrics) {
       for (const gauge of [issued, ready, reachable]) gauge.remove(labelsOf(key));
     },
   };
+  const orphaned = of.keyturn_eventing_auth_orphans;
+  const orphans: KeyView<number> = { show: (_key, count) => orphaned.set(count), hide: () => orphaned.remove() };
   return {
+    orphans,
     issued: of.keyturn_eventing_auth_issued_total,
     abandoned: of.keyturn_eventing_auth_abandoned_total,
     targets: of.keyturn_eventing_auth_targets,

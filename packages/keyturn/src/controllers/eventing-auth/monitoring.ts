@@ -59,6 +59,7 @@ export const eventingAuthPanels: readonly Panel[] = [
       ],
     ],
   },
+  { title: "Applications that nobody claims", type: "stat", lines: [["max(keyturn_eventing_auth_orphans)", ""]] },
   {
     title: "Clusters without an answer",
     type: "stat",

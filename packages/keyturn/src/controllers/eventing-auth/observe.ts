@@ -1,10 +1,11 @@
 // Everything that the next step for one EventingAuth is planned from. Nothing but the time of a request is remembered between runs.
 import { createHash } from "node:crypto";
 import { type Cache, type ControllerScope, keyOf, keyOfObject, nameOf, type Owner, type Run, Secret, type Stored } from "@keyturn/runtime";
-import { EventingAuth } from "./api.ts";
+import { adoptAnnotation, EventingAuth, replaceAnnotation } from "./api.ts";
 import type { ConditionReport } from "./conditions.ts";
-import { type EventingAuthSettings, keyOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
+import { type EventingAuthSettings, keysOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import type { grantKeeper } from "./grants.ts";
+import { isSameAddress } from "./identity/discovery.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type {
   Application,
@@ -20,25 +21,33 @@ import type { ObservedTarget, Target, TargetPool } from "./target.ts";
 /** What was observed. */
 export interface Observation {
   readonly object: Stored<EventingAuth>;
-  /** False in every namespace but that of the kubeconfigs: whoever may write there decides which clusters are reached. */
-  readonly isServed: boolean;
+  /** Why nothing is done for the object; undefined if something is. */
+  readonly refusal?: ConditionReport;
   /** The runtime's cluster; `unknown` if there is no kubeconfig, so that nobody knows of any cluster. */
   readonly target: ObservedTarget | { readonly type: "unknown"; readonly message: string };
   /** Whether the identity provider's credentials could be read. */
   readonly provider: ObservedProvider;
   /** What the identity provider has answered in this run; what is missing has not been asked for. */
   readonly tenant: ObservedTenant;
+  /** The application that an annotation wants to be this object's, and the other object whose it is. */
+  readonly adopts?: { readonly id: string; readonly claimedBy: string | undefined };
+  /** The list of all applications had a second one of this object. */
+  readonly isDoubled?: boolean;
   /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
   readonly askedAtMs?: number;
-  readonly settings: Pick<
-    EventingAuthSettings,
-    "kubeconfigs" | "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs"
-  >;
+  readonly settings: Pick<EventingAuthSettings, "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs">;
 }
 
 type ObservedProvider =
-  /** `keepsGrants` if it hands out a right per application, which is kept in a Secret. */
-  { readonly type: "open"; readonly secretsOverlap: boolean; readonly keepsGrants: boolean } | { readonly type: "closed"; readonly message: string };
+  | {
+      readonly type: "open";
+      readonly secretsOverlap: boolean;
+      /** It hands out a right per application, which is kept in a Secret. */
+      readonly keepsGrants: boolean;
+      /** Somebody said that whatever is missing there is to be made anew. */
+      readonly replaces: boolean;
+    }
+  | { readonly type: "closed"; readonly message: string };
 
 /** Answers of the identity provider. */
 export interface ObservedTenant {
@@ -46,8 +55,10 @@ export interface ObservedTenant {
   readonly application?: Application | "gone" | "deleted";
   /** All applications of this name. */
   readonly namesakes?: readonly FoundApplication[];
-  /** The only one of them, looked at closely. */
-  readonly namesake?: Application | "gone";
+  /** One that may become this object's, looked at closely. */
+  readonly candidate?: (Application & { readonly hasCredentials: boolean }) | "gone";
+  /** How many applications of other objects were looked for, and how many of them are not there. */
+  readonly others?: { readonly asked: number; readonly missing: number };
   /** The application's secrets. */
   readonly secrets?: readonly SecretListing[];
   readonly endpoints?: Endpoints;
@@ -72,6 +83,8 @@ interface ObserveOptions {
   readonly providers: Pick<IdentityProviders, "forSecret">;
   /** When this process last asked for an application, by the uid of the object. */
   readonly askedAt: ReadonlyMap<string, number>;
+  /** The uids of objects that have a second application. */
+  readonly doubled: ReadonlySet<string>;
 }
 
 /** What was observed, and the two that it was observed of. */
@@ -85,6 +98,8 @@ export interface ObservedParts {
 export interface Observed extends ObservedParts {
   /** All was found as it should be, nothing has changed since, and so long nobody need be asked again. */
   readonly idleUntilMs: number | undefined;
+  /** It was looked at so often that it has to wait. */
+  readonly limitedUntilMs?: number | undefined;
   /** How long after this run the identity provider is asked again, whatever else happens. */
   readonly checkAfterMs: number;
   /** What the steps of this run share; made by the first. */
@@ -102,41 +117,94 @@ export interface SharedBySteps {
 
 /** The observation of one EventingAuth, or undefined if there is none of this key. */
 export async function observeEventingAuth({ key, client }: Pick<Run, "key" | "client">, options: ObserveOptions): Promise<ObservedParts | undefined> {
-  const { watches, settings } = options;
+  const { watches, settings, pool } = options;
   const object = watches.objects.get(key);
   const runtime = runtimeOf(settings, key);
   if (!object) {
-    if (runtime !== undefined) options.pool.close(runtime);
+    if (runtime !== undefined && !keysOfRuntime(settings, runtime).some((each) => watches.objects.get(each))) pool.close(runtime);
     return undefined;
   }
   const { provider, observed } = openProvider(options);
-  const askedAtMs = options.askedAt.get(object.metadata.uid);
-  const shared = { object, isServed: runtime !== undefined, provider: observed, tenant: {}, settings, ...(askedAtMs !== undefined && { askedAtMs }) };
-  if (runtime === undefined) return { observation: { ...shared, target: { type: "unknown", message: "not served" } }, provider, target: undefined };
+  const refusal = refusalOf(object, options);
+  const shared = { object, provider: observed, tenant: {}, settings, ...knownOf(object, options) };
+  if (refusal || runtime === undefined) {
+    const target = { type: "unknown", message: "not served" } as const;
+    return { observation: { ...shared, target, ...(refusal && { refusal }) }, provider, target: undefined };
+  }
   const digest = watches.kubeconfigs.get(keyOf(kubeconfigName(settings, runtime)));
   if (!digest) {
-    options.pool.close(runtime);
+    pool.close(runtime);
     const message = `there is no kubeconfig for the runtime: Secret ${keyOf(kubeconfigName(settings, runtime))} does not exist`;
     return { observation: { ...shared, target: { type: "unknown", message } }, provider, target: undefined };
   }
-  const opened = await options.pool.open(runtime, digest, client);
+  const opened = await pool.open(runtime, digest, client);
   if (opened.type === "refused")
     return { observation: { ...shared, target: { type: "unobserved", trouble: opened.trouble } }, provider, target: undefined };
   return { observation: { ...shared, target: opened.target.observe() }, provider, target: opened.target };
+}
+
+/** Whoever may write an EventingAuth that counts chooses which cluster is reached; and a runtime has one. */
+function refusalOf(object: Stored<EventingAuth>, { settings, watches }: ObserveOptions): ConditionReport | undefined {
+  const key = keyOfObject(object);
+  const runtime = runtimeOf(settings, key);
+  if (runtime === undefined) {
+    const namespaces = settings.namespaces.join(", ");
+    const message = `EventingAuths count in the namespace ${namespaces} only; nothing is done for this one: delete it, or see --eventing-auth.namespaces`;
+    return { holds: false, reason: "NamespaceNotServed", message };
+  }
+  const elder = keysOfRuntime(settings, runtime)
+    .filter((other) => other !== key)
+    .find((other) => isElder(watches.objects.get(other), object));
+  if (elder === undefined) return undefined;
+  const message = `the older EventingAuth ${elder} is for the runtime of this name; nothing is done for this one: delete either of them`;
+  return { holds: false, reason: "NameTaken", message };
+}
+
+function isElder(other: Stored<EventingAuth> | undefined, { metadata }: Stored<EventingAuth>): boolean {
+  if (!other) return false;
+  const [theirs = "", ours = ""] = [other.metadata.creationTimestamp, metadata.creationTimestamp];
+  return theirs === ours ? other.metadata.uid < metadata.uid : theirs < ours;
+}
+
+/** What is known of an object from elsewhere. */
+function knownOf(
+  { metadata }: Stored<EventingAuth>,
+  { askedAt, doubled, watches }: ObserveOptions,
+): Pick<Observation, "adopts" | "isDoubled" | "askedAtMs"> {
+  const askedAtMs = askedAt.get(metadata.uid);
+  const id = metadata.annotations?.[adoptAnnotation];
+  const claimedBy =
+    id &&
+    [...watches.objects.entries()].find(
+      ([
+        ,
+        {
+          metadata: { uid },
+          status,
+        },
+      ]) => uid !== metadata.uid && status?.iasApplication?.uuid === id,
+    );
+  return {
+    ...(askedAtMs !== undefined && { askedAtMs }),
+    ...(doubled.has(metadata.uid) && { isDoubled: true }),
+    ...(id && { adopts: { id, claimedBy: claimedBy ? `EventingAuth ${claimedBy[0]}` : undefined } }),
+  };
 }
 
 function openProvider({ watches, settings, providers }: ObserveOptions): {
   readonly provider: IdentityProvider | undefined;
   readonly observed: ObservedProvider;
 } {
-  const data = watches.credentials.get(keyOf(settings.providerSecret));
-  if (!data) {
+  const credentials = watches.credentials.get(keyOf(settings.providerSecret));
+  if (!credentials) {
     const message = `there are no credentials for the identity provider: Secret ${keyOf(settings.providerSecret)} does not exist`;
     return { provider: undefined, observed: { type: "closed", message } };
   }
   try {
-    const provider = providers.forSecret(data);
-    return { provider, observed: { type: "open", secretsOverlap: provider.secretsOverlap, keepsGrants: provider.type === "openid" } };
+    const provider = providers.forSecret(credentials.data);
+    const { type, secretsOverlap, url } = provider;
+    const replaces = credentials.replacesAt !== undefined && isSameAddress(credentials.replacesAt, url);
+    return { provider, observed: { type: "open", secretsOverlap, keepsGrants: type === "openid", replaces } };
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
     return { provider: undefined, observed: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };
@@ -146,10 +214,10 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
 // What the controller watches in the control plane, and which EventingAuths a change concerns.
 
 /** The caches of the controller. */
-interface IssuingWatches {
+export interface IssuingWatches {
   readonly objects: Cache<Stored<EventingAuth>>;
   /** The identity provider's credentials: the one Secret whose content is kept, because every run needs it. */
-  readonly credentials: Cache<Readonly<Record<string, string>>>;
+  readonly credentials: Cache<{ readonly data: Readonly<Record<string, string>>; readonly replacesAt: string | undefined }>;
   /** A digest of each kubeconfig; empty for Secrets that are none. The kubeconfig itself is read when it is used. */
   readonly kubeconfigs: Cache<string>;
 }
@@ -162,18 +230,22 @@ export function watchIssuing(scope: ControllerScope, settings: EventingAuthSetti
     credentials: scope.watch(Secret, {
       namespace: providerSecret.namespace,
       fields: `metadata.name=${providerSecret.name}`,
-      keep: ({ data = {} }) => data,
+      keep: ({ metadata, data = {} }) => ({ data, replacesAt: metadata.annotations?.[replaceAnnotation] }),
     }),
     kubeconfigs: scope.watch(Secret, {
       namespace: kubeconfigs.namespace,
       keep: ({ metadata, data }) => (metadata.name.startsWith(kubeconfigs.prefix) ? digestOf(data?.[kubeconfigs.key] ?? "") : ""),
     }),
   };
-  scope.trigger(watches.objects);
+  // The elder of two with one name may have come or gone.
+  scope.trigger(watches.objects, ({ key }) => {
+    const runtime = runtimeOf(settings, key);
+    return runtime === undefined ? [key] : keysOfRuntime(settings, runtime);
+  });
   scope.trigger(watches.credentials, () => Array.from(watches.objects.entries(), ([key]) => key));
   scope.trigger(watches.kubeconfigs, ({ key }) => {
     const { name } = nameOf(key);
-    return name.startsWith(kubeconfigs.prefix) ? [keyOfRuntime(settings, name.slice(kubeconfigs.prefix.length))] : [];
+    return name.startsWith(kubeconfigs.prefix) ? keysOfRuntime(settings, name.slice(kubeconfigs.prefix.length)) : [];
   });
   return watches;
 }

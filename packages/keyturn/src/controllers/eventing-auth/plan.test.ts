@@ -57,22 +57,151 @@ test("what was Ready says so no longer while the cluster is away, and keeps what
   ]);
 });
 
-test("an application that the Secret in the cluster uses is adopted, one that it does not use is left alone", () => {
+test("an application that only the Secret in the cluster shows to be this object's is not adopted unless an annotation names it", () => {
   const world = new IssuingWorld();
-  const used = world.makeApplication();
+  const used = world.makeApplication("none");
   const hint = world.makeSecret(used);
   world.putSecret({ application: used.id, credentials: { type: "new", clientId: used.clientId, clientSecret: used.secrets.get(hint) ?? "", hint } });
-  const tenant = { namesakes: [{ id: used.id, isOurs: false }], namesake: used };
-  expect(planStep(world.observe(tenant), world.nowMs)).toEqual({ type: "adopt", id: used.id });
-  for (const clientId of ["other", undefined]) {
-    expect(planStep(world.observe({ ...tenant, namesake: { id: used.id, clientId } }), world.nowMs)).toMatchObject({ type: "idle" });
-  }
+  world.run();
+  expect(world.status?.conditions?.[0]?.message).toContain(`keyturn.io/adopt-application: ${used.id}`);
+  expect(world.status?.iasApplication).toBeUndefined();
+  world.adopts = { id: used.id, claimedBy: undefined };
+  world.run();
+  expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: used.id } });
+  expect(used.secrets.size).toBe(1);
+});
+
+describe("an application that an annotation names", () => {
+  test("is adopted whoever described it, and goes with the object", () => {
+    const world = new IssuingWorld();
+    const { id } = world.makeApplication("other");
+    world.adopts = { id, claimedBy: undefined };
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: id } });
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.run();
+    expect([world.released, world.applications.size]).toEqual([true, 0]);
+  });
+
+  test.each([
+    ["is not there", undefined],
+    ["is that of EventingAuth kcp-system/other", "EventingAuth kcp-system/other"],
+  ])("and that %s is left alone, and none is made", (says, claimedBy) => {
+    const world = new IssuingWorld();
+    const { id } = world.makeApplication("other");
+    world.adopts = { id: claimedBy ? id : "another", claimedBy };
+    world.run();
+    expect(world.status?.conditions?.[0]?.message).toContain(says);
+    expect([world.applications.size, world.status?.iasApplication]).toEqual([1, undefined]);
+  });
+});
+
+test("an application that is recorded and was made for another object gets no secret, and stays when this one goes", () => {
+  const world = new IssuingWorld();
+  const { id, secrets } = world.makeApplication("other");
+  world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: id } };
+  world.run();
+  expect(world.status?.conditions?.[0]?.message).toContain("was made for another object");
+  expect(secrets.size).toBe(0);
+  world.deletedAt = new Date(world.nowMs).toISOString();
+  world.run();
+  expect([world.released, world.abandoned, world.applications.size]).toEqual([true, [`application ${id}`], 1]);
+});
+
+describe("an application of the name without a mark", () => {
+  const asked = (): IssuingWorld => {
+    const world = new IssuingWorld();
+    world.askedAt = new Date(world.nowMs - 90_000).toISOString();
+    return world;
+  };
+
+  test("is the one that was asked for, if nobody can have credentials of it", () => {
+    const world = asked();
+    const { id } = world.makeApplication("none");
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: id } });
+  });
+
+  test.each(["none was asked for", "it has a secret", "it is described", "there are two"])("is somebody's if %s", (why) => {
+    const world = why === "none was asked for" ? new IssuingWorld() : asked();
+    const found = world.makeApplication(why === "it is described" ? "text" : "none");
+    if (why === "it has a secret") world.makeSecret(found);
+    if (why === "there are two") world.makeApplication("none");
+    const before = found.secrets.size;
+    world.run();
+    expect([world.status?.iasApplication, found.secrets.size]).toEqual([undefined, before]);
+    expect(world.status?.conditions?.[0]?.message).toContain("nothing shows that it was made for this object");
+  });
+});
+
+describe("an application that is gone like others", () => {
+  const goneLike = (others: IssuingWorld["others"]): IssuingWorld => {
+    const world = new IssuingWorld();
+    world.run();
+    world.nowMs += 60_000;
+    world.run();
+    world.applications.clear();
+    world.others = others;
+    return world;
+  };
+
+  test.each([
+    { asked: 1, missing: 1 },
+    { asked: 5, missing: 3 },
+    { asked: 5, missing: 5 },
+  ])("is not replaced: $missing of $asked others are missing too", (others) => {
+    const world = goneLike(others);
+    const id = world.status?.iasApplication?.uuid;
+    world.run();
+    expect(world.applications.size).toBe(0);
+    expect(world.status).toMatchObject({ state: "NotReady", iasApplication: { uuid: id } });
+    expect(world.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "ApplicationsMissing" });
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    expect(world.run()).toMatchObject({ type: "idle", reports: { blocker: { reason: "DeletionWaiting" } } });
+    world.replaces = true;
+    world.run();
+    expect(world.released).toBe(true);
+  });
+
+  test.each([
+    { asked: 0, missing: 0 },
+    { asked: 2, missing: 1 },
+    { asked: 5, missing: 2 },
+  ])("is replaced: $missing of $asked others are missing", (others) => {
+    const world = goneLike(others);
+    world.run();
+    expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
+  });
+
+  test("is replaced if somebody said so on the Secret with the credentials", () => {
+    const world = goneLike({ asked: 5, missing: 5 });
+    world.replaces = true;
+    world.run();
+    expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
+  });
+});
+
+test("a second application that one request has made goes after half a minute, and when a minute is over nothing is awaited any more", () => {
+  const world = new IssuingWorld();
+  expect(world.run()).toMatchObject({ complete: true, nextAtMs: world.nowMs + 30_000 });
+  const kept = world.status?.iasApplication?.uuid;
+  world.makeApplication("ours");
+  world.makeApplication("text");
+  world.nowMs += 30_000;
+  expect(world.run()).toMatchObject({ complete: true, nextAtMs: world.nowMs + 30_000 });
+  expect([...world.applications.values()].map(({ id, trace }) => [id === kept, trace])).toEqual([
+    [true, "ours"],
+    [false, "text"],
+  ]);
+  world.nowMs += 30_000;
+  world.run();
+  expect(world.askedAt).toBeUndefined();
 });
 
 test("an application that was made for the object is adopted, also among others and without a Secret in the cluster", () => {
   const world = new IssuingWorld();
   world.makeApplication();
-  const ours = world.makeApplication(true);
+  const ours = world.makeApplication("ours");
   world.run();
   expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: ours.id } });
   expect(world.applications.size).toBe(2);
@@ -92,7 +221,7 @@ test.each(["first-secret", "creation"] as const)(
 
 test("a Secret of somebody else without a client ID is not that of an application without one", () => {
   const world = new IssuingWorld();
-  const application = { id: world.makeApplication(true).id, clientId: undefined };
+  const application = { id: world.makeApplication("ours").id, clientId: undefined, trace: "ours" } as const;
   world.putSecret({ application: "theirs", credentials: { type: "kept", digest: "theirs", hint: undefined } });
   if (world.secret) world.secret = { ...world.secret, digest: "theirs", object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
   world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: application.id } };
@@ -164,10 +293,11 @@ describe("an application that was asked for less than a minute ago and is not th
 test("a secret that runs out by itself is replaced before that", () => {
   const world = new IssuingWorld();
   world.run();
+  world.askedAt = undefined;
   const [application] = world.applications.values();
   const [hint = ""] = application?.secrets.keys() ?? [];
   world.overlapMs = 3_600_000;
-  const tenant = { endpoints, application: { id: application?.id ?? "", clientId: application?.clientId ?? "" } };
+  const tenant = { endpoints, application: { id: application?.id ?? "", clientId: application?.clientId ?? "", trace: "ours" } } as const;
   const validToMs = world.nowMs + 7_200_000;
   expect(planStep(world.observe({ ...tenant, secrets: [{ hint, validToMs }] }), world.nowMs)).toMatchObject({
     type: "idle",
@@ -183,7 +313,7 @@ test("a client secret that is lost where no other can be had leads to a new appl
   const world = new IssuingWorld();
   world.run();
   const [application] = world.applications.values();
-  const observed = { id: application?.id ?? "", clientId: application?.clientId ?? "" };
+  const observed = { id: application?.id ?? "", clientId: application?.clientId ?? "", trace: "ours" } as const;
   expect(planStep(world.observe({ application: observed, secretLost: true }), world.nowMs)).toEqual({
     type: "deleteApplication",
     id: observed.id,
@@ -204,12 +334,20 @@ describe("deletion", () => {
 
   test("needs no client ID", () => {
     const world = new IssuingWorld();
-    const { id } = world.makeApplication(true);
+    const { id } = world.makeApplication("ours");
     world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: id } };
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.run();
     expect(world.released).toBe(true);
     expect(world.applications.size).toBe(0);
+  });
+
+  test("does not wait for a cluster in which nothing of the object can be", () => {
+    const world = new IssuingWorld();
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.trouble = { reason: "KubeconfigRefused", message: "exec would run a program" };
+    world.run();
+    expect([world.released, world.abandoned]).toEqual([true, []]);
   });
 
   test("waits for a cluster that is away, and not for ever", () => {
@@ -245,7 +383,7 @@ describe("deletion", () => {
   test("of an object that knows of no application deletes the one that was made for it, and none that has but the name", () => {
     const world = new IssuingWorld();
     const foreign = world.makeApplication();
-    world.makeApplication(true);
+    world.makeApplication("ours");
     world.deletedAt = new Date(world.nowMs).toISOString();
     world.run();
     expect(world.released).toBe(true);

@@ -1,6 +1,7 @@
 // The next step for one EventingAuth: a pure function of what was observed and the time. After each step, the next is planned anew.
 import { earliest, isBeingDeleted, type Moment, type Owner, type Plan } from "@keyturn/runtime";
-import { abandonAnnotation, askedAtAnnotation, EventingAuth } from "./api.ts";
+import { EventingAuth } from "./api.ts";
+import { chooseApplication, sweepDuplicates } from "./application-choice.ts";
 import {
   applicationCreated,
   applicationFailed,
@@ -12,66 +13,12 @@ import {
   secretFailed,
   targetReached,
 } from "./conditions.ts";
-import type { Application, Endpoints } from "./identity/provider.ts";
+import { planDeletionStep } from "./deletion-plan.ts";
+import type { Application } from "./identity/provider.ts";
 import { type Observation, type Observed, ownerOfObservation } from "./observe.ts";
-import { ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
+import { type Act, idle, type Idle, type Look, type Release, type Step } from "./step.ts";
+import { isUsedBy, ownershipOfTarget, type TargetSecret } from "./target-secret.ts";
 import type { TargetTrouble } from "./target.ts";
-
-/** Questions to the identity provider. */
-export type Look =
-  | { readonly type: "look"; readonly at: "application"; readonly id: string }
-  | { readonly type: "look"; readonly at: "namesakes" }
-  | { readonly type: "look"; readonly at: "namesake"; readonly id: string }
-  | { readonly type: "look"; readonly at: "secrets"; readonly id: string }
-  | { readonly type: "look"; readonly at: "endpoints" };
-
-/** Changes, each of which leaves something behind that the next decision can be made from. */
-export type Act =
-  /** Make an application, and write its id down before anything else. */
-  | { readonly type: "create" }
-  /** Take the time at which one was asked for, which is still to come by this clock, for now. */
-  | { readonly type: "redate" }
-  /** Write down that an application which was made for this object before, or which its runtime uses, is this object's. */
-  | { readonly type: "adopt"; readonly id: string }
-  /** Take the id of an application that is gone out of the status. */
-  | { readonly type: "forget" }
-  | { readonly type: "deleteApplication"; readonly id: string }
-  /** Issue a client secret and write it to the runtime's cluster. */
-  | {
-      readonly type: "issue";
-      readonly why: "first" | "repair" | "rotation";
-      readonly application: Application;
-      readonly endpoints: Endpoints;
-      readonly known: readonly string[];
-    }
-  /** Put right what is not secret about the Secret. */
-  | { readonly type: "mend"; readonly application: Application; readonly endpoints: Endpoints }
-  | { readonly type: "deleteSecrets"; readonly id: string; readonly hints: readonly string[] }
-  /** Fetch a token with what is in the runtime's cluster. */
-  | { readonly type: "check" }
-  | { readonly type: "deleteTargetSecret" }
-  /** Give up the right to manage the application, before the object is let go. */
-  | { readonly type: "forgetGrant" };
-
-/** The end of a deletion: let the object go. */
-interface Release {
-  readonly type: "release";
-  readonly abandoned: readonly string[];
-}
-
-/** Nothing more to do for now. */
-export interface Idle {
-  readonly type: "idle";
-  readonly reports: ConditionReports;
-  /** True if everything is as it should be, so that the identity provider need not be asked again soon. */
-  readonly complete: boolean;
-  /** When time alone brings something to do; undefined if it does not. */
-  readonly nextAtMs: number | undefined;
-  /** True if a watch shows what is awaited, and nothing is worth reporting meanwhile. */
-  readonly quiet?: boolean;
-}
-
-type Step = Look | Act | Idle | Release;
 
 /** What the runtime carries out: one step, then the next is planned, until there is nothing more to do. */
 export interface IssuingPlan extends Plan<Look, Act> {
@@ -83,12 +30,12 @@ export interface IssuingPlan extends Plan<Look, Act> {
 
 /** Plans what is next, for an EventingAuth that is to stay or to go. */
 export function planIssuing(
-  { observation, idleUntilMs, checkAfterMs }: Pick<Observed, "observation" | "idleUntilMs" | "checkAfterMs">,
+  { observation, idleUntilMs, limitedUntilMs, checkAfterMs }: Pick<Observed, "observation" | "idleUntilMs" | "limitedUntilMs" | "checkAfterMs">,
   { nowMs }: Pick<Moment, "nowMs">,
 ): IssuingPlan {
   if (idleUntilMs !== undefined) return { steps: [], status: [], nextAtMs: idleUntilMs };
   const { object, settings } = observation;
-  const step = isBeingDeleted(object) ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
+  const step = limitedUntilMs === undefined ? nextStep(observation, nowMs) : limited(observation, limitedUntilMs);
   if (step.type === "look") return { steps: [{ verb: "look", at: step }], more: true, status: [] };
   if (step.type === "release") return planRelease(observation, step);
   if (step.type !== "idle") return { steps: [{ verb: "do", action: step }], more: true, status: [] };
@@ -103,8 +50,18 @@ export function planIssuing(
   };
 }
 
-function planRelease({ object, isServed, provider }: Observation, { abandoned }: Release): IssuingPlan {
-  const hasGrant = isServed && provider.type === "open" && provider.keepsGrants;
+function nextStep(observation: Observation, nowMs: number): Step {
+  return isBeingDeleted(observation.object) ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
+}
+
+/** Whoever changes the Secret in a loop must not use up what the identity provider grants to all. */
+function limited({ object }: Observation, untilMs: number): Idle {
+  const message = `the object or its Secret in the cluster of the runtime changes too often; the identity provider is asked again at ${new Date(untilMs).toISOString()}`;
+  return idle({ blocker: { holds: false, reason: isBeingDeleted(object) ? "DeletionWaiting" : "ChangesTooOften", message } }, untilMs);
+}
+
+function planRelease({ object, refusal, provider }: Observation, { abandoned }: Release): IssuingPlan {
+  const hasGrant = !refusal && provider.type === "open" && provider.keepsGrants;
   const message = `${abandoned.join(" and ")} was left behind`;
   return {
     steps: hasGrant ? [{ verb: "do", action: { type: "forgetGrant" } }] : [],
@@ -129,84 +86,16 @@ const checkAgainMs = 300_000;
  * client secret is lost, can only be decided from both sides.
  */
 export function planStep(observation: Observation, nowMs: number): Step {
-  const { isServed, target, provider } = observation;
-  if (!isServed) return idle({ blocker: notServed(observation) });
+  const { refusal, target, provider } = observation;
+  if (refusal) return idle({ blocker: refusal });
   if (target.type === "unknown") return withoutTarget(observation, { reason: "KubeconfigNotFound", message: target.message });
   if (target.type === "unobserved" || target.trouble) {
     return withoutTarget(observation, target.trouble ?? { reason: "TargetConnecting", message: "the first answer of the cluster is awaited" });
   }
   if (provider.type === "closed") return idle({ application: applicationFailed(provider.message), target: targetReached });
 
-  const application = chooseApplication(observation, target.secret, nowMs);
+  const application = chooseApplication(observation, nowMs);
   return "type" in application ? application : planSecret(observation, { application, secret: target.secret, nowMs });
-}
-
-/** The application that this object is to use, or the step that leads to one. */
-function chooseApplication(observation: Observation, secret: TargetSecret | undefined, nowMs: number): Application | Step {
-  const { object, tenant } = observation;
-  const id = object.status?.iasApplication?.uuid;
-  if (id !== undefined) {
-    if (tenant.application === undefined) return { type: "look", at: "application", id };
-    if (typeof tenant.application !== "string") {
-      if (!tenant.secretLost) return tenant.application;
-      return { type: "deleteApplication", id };
-    }
-    // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found.
-    return (tenant.application === "gone" && waitForApplication(observation, nowMs)) || { type: "forget" };
-  }
-  if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
-  const own = tenant.namesakes.find(({ isOurs }) => isOurs);
-  if (own) return { type: "adopt", id: own.id };
-  const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return waitForApplication(observation, nowMs) ?? { type: "create" };
-  if (others.length === 0 && secret?.clientId !== undefined) {
-    if (tenant.namesake === undefined) return { type: "look", at: "namesake", id: namesake.id };
-    if (tenant.namesake !== "gone" && isUsedBy(secret, tenant.namesake)) return { type: "adopt", id: namesake.id };
-  }
-  return idle({ application: applicationFailed(foreignNamesakes(object.metadata.name, tenant.namesakes)), target: targetReached });
-}
-
-/**
- * A new application may take a while to be shown, and the response to the request for it may have been lost. So long nothing is concluded from its not
- * being there, and there is never more than one request for an application in this time.
- */
-export const shownWithinMs = 60_000;
-const firstLookMs = 1_000;
-
-/** While an application that was asked for may still turn up: what is said about it, and when to look again, more and more rarely. */
-function awaitedApplication(
-  { object, askedAtMs: rememberedMs }: Observation,
-  nowMs: number,
-): { readonly message: string; readonly nextAtMs: number } | Extract<Act, { readonly type: "redate" }> | undefined {
-  const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
-  const askedAtMs = Number.isNaN(notedMs) ? rememberedMs : notedMs;
-  if (askedAtMs === undefined || nowMs - askedAtMs >= shownWithinMs) return undefined;
-  // The clock of whoever asked is ahead of ours. How long ago it was cannot be known, and nobody is to wait until that time.
-  if (askedAtMs > nowMs) return { type: "redate" };
-  const sinceMs = nowMs - askedAtMs;
-  const message = `an application was asked for at ${new Date(askedAtMs).toISOString()} and is not shown yet; it is looked for, and no other is made in the minute after that`;
-  return { message, nextAtMs: nowMs + Math.min(Math.max(sinceMs, firstLookMs), shownWithinMs - sinceMs) };
-}
-
-function waitForApplication(observation: Observation, nowMs: number): Step | undefined {
-  const awaited = awaitedApplication(observation, nowMs);
-  if (!awaited || "type" in awaited) return awaited;
-  const { message, nextAtMs } = awaited;
-  const before = observation.object.status?.conditions?.find(({ type }) => type === "IASApplicationReady");
-  // What the provider said when it was asked says more.
-  const application: ConditionReport | undefined =
-    before?.reason === applicationFailed("").reason ? undefined : { holds: false, reason: "InProgress", message };
-  return { ...idle({ ...(application && { application }), target: targetReached }), nextAtMs };
-}
-
-/** Whether a Secret is of an application. One without a client ID has none. */
-function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
-  return clientId !== undefined && secret?.clientId === clientId;
-}
-
-function foreignNamesakes(name: string, { length }: readonly unknown[]): string {
-  const found = length === 1 ? `found an application with the name ${name}` : `found multiple applications with the same name ${name}`;
-  return `${found}; nothing shows that it was made for this object, so it was left as it is and no other was made: delete or rename it`;
 }
 
 interface SecretPlanOptions {
@@ -253,6 +142,8 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Se
   const old = noted.hint === undefined || !overlaps ? [] : hints.filter((hint) => hint !== noted.hint);
   if (old.length > 0 && nowMs >= issuedAtMs + overlapMs) return { type: "deleteSecrets", id: application.id, hints: old };
 
+  const sweep = sweepDuplicates(observation, application, nowMs);
+  if ("type" in sweep) return sweep;
   const credentials = checkCredentials ? credentialsReport(observation, issuedAtMs) : undefined;
   if (credentials === "unchecked") return { type: "check" };
   return {
@@ -260,6 +151,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Se
     complete: credentials?.holds ?? true,
     nextAtMs: earliest([
       rotateAtMs,
+      sweep.nextAtMs,
       old.length > 0 ? issuedAtMs + overlapMs : undefined,
       credentials?.holds === false ? nowMs + checkAgainMs : undefined,
     ]),
@@ -297,101 +189,4 @@ function withoutTarget({ object }: Observation, { reason, message }: TargetTroub
   const report: ConditionReport = { holds: false, reason, message };
   const reports: ConditionReports = { target: report, blocker: report, ...(!object.status?.secret && { secret: secretFailed(message) }) };
   return { ...idle(reports), quiet: reason === "TargetConnecting" };
-}
-
-function notServed({ settings }: Observation): ConditionReport {
-  const { namespace } = settings.kubeconfigs;
-  const message = `EventingAuths count in the namespace ${namespace} only, where the kubeconfigs are; nothing is done for this one: delete it`;
-  return { holds: false, reason: "NamespaceNotServed", message };
-}
-
-function idle(reports: ConditionReports): Idle {
-  return { type: "idle", reports, complete: false, nextAtMs: undefined };
-}
-
-// The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself.
-
-/**
- * Plans the next step. What blocks it is reported. A cluster that does not answer is waited for no longer than `deletionPatienceMs`; an
- * application is given up only if somebody says so in the annotation, because its credentials would go on working.
- */
-export function planDeletionStep(observation: Observation, nowMs: number): Step {
-  const { object, isServed, target } = observation;
-  const recorded = object.status?.iasApplication ? [`application ${object.status.iasApplication.uuid}`] : [];
-  // It reaches nothing, also not what an earlier version or the predecessor made for it.
-  if (!isServed) return { type: "release", abandoned: recorded };
-  // What is there, and whether it is ours, is best decided while the application exists; the response or the trouble is a matter of seconds.
-  if (target.type === "unobserved" && target.trouble.reason === "TargetConnecting") {
-    return { ...idle({}), quiet: true };
-  }
-  const abandoned = abandonedParts(object.metadata.annotations?.[abandonAnnotation]);
-
-  const secret = target.type === "observed" && !target.trouble ? target.secret : undefined;
-  const application = abandoned.has("application") ? "gone" : deleteApplication(observation, secret, nowMs);
-  if (typeof application !== "string") return application;
-
-  const leftBehind = abandoned.has("application") ? recorded : [];
-  const targetName = `Secret ${observation.settings.targetSecret.namespace}/${observation.settings.targetSecret.name} in the cluster of the runtime`;
-  if (target.type === "unknown") return { type: "release", abandoned: leftBehind };
-  if (target.type === "observed" && !target.trouble) {
-    return secret && ownershipOfTarget(secret, ownerOfObservation(observation)) === "ours"
-      ? { type: "deleteTargetSecret" }
-      : { type: "release", abandoned: leftBehind };
-  }
-  const giveUpAtMs = Date.parse(object.metadata.deletionTimestamp ?? "") + observation.settings.deletionPatienceMs;
-  if (abandoned.has("target") || nowMs >= giveUpAtMs) return { type: "release", abandoned: [...leftBehind, targetName] };
-  const { reason, message } = target.trouble ?? { reason: "TargetUnreachable", message: "the cluster does not answer" };
-  const until = `the deletion waits for it until ${new Date(giveUpAtMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
-  return waiting(
-    { holds: false, reason: "DeletionWaiting", message: `${message}; ${until}` },
-    { target: { holds: false, reason, message }, nextAtMs: giveUpAtMs },
-  );
-}
-
-/** The step that deletes the application, or `gone` if there is none any more. Only one whose id is in the status is ever deleted. */
-function deleteApplication(observation: Observation, secret: TargetSecret | undefined, nowMs: number): Step | "gone" {
-  const { object, tenant, provider } = observation;
-  if (provider.type === "closed") return waitingForProvider(provider.message);
-  const id = object.status?.iasApplication?.uuid;
-  if (id !== undefined) {
-    const { endpoints, application } = tenant;
-    if (application === undefined) return { type: "look", at: "application", id };
-    if (application === "deleted") return "gone";
-    // Others of its name are somebody's, and no reason to keep the object.
-    if (application === "gone") return waitingForApplication(observation, nowMs) ?? "gone";
-    // The Secret of the predecessor has no owner labels. It gets them while its application still shows that it is ours.
-    const adopts = isUsedBy(secret, application) && secret.digest !== undefined && secret.noted.application !== application.id;
-    if (!adopts) return { type: "deleteApplication", id };
-    return endpoints ? { type: "mend", application, endpoints } : { type: "look", at: "endpoints" };
-  }
-  // One whose id was never written down is known by the trace in it. One that has but the name is somebody's.
-  if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
-  const own = tenant.namesakes.find(({ isOurs }) => isOurs);
-  if (own) return { type: "adopt", id: own.id };
-  return waitingForApplication(observation, nowMs) ?? "gone";
-}
-
-function waitingForApplication(observation: Observation, nowMs: number): Step | undefined {
-  const awaited = awaitedApplication(observation, nowMs);
-  if (!awaited || "type" in awaited) return awaited;
-  return waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
-}
-
-function waitingForProvider(message: string): Idle {
-  const advice = `put that right, or leave the application behind with the annotation ${abandonAnnotation}: application`;
-  return waiting(
-    { holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` },
-    { application: { holds: false, reason: "IASApplicationCreationFailed", message } },
-  );
-}
-
-function waiting(
-  blocker: ConditionReport,
-  { nextAtMs, ...reports }: { readonly target?: ConditionReport; readonly application?: ConditionReport; readonly nextAtMs?: number },
-): Idle {
-  return { ...idle({ ...reports, blocker }), nextAtMs };
-}
-
-function abandonedParts(annotation = ""): ReadonlySet<string> {
-  return new Set(annotation.split(",").map((part) => part.trim()));
 }

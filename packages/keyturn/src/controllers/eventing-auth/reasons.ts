@@ -22,7 +22,19 @@ const conditionReasons = {
   SecretCreated: { meaning: "The Secret is in the runtime's cluster. The predecessor's word.", health: "healthy" },
   SecretCreationFailed: { meaning: "The Secret could not be written. The predecessor's word.", health: "degraded" },
   TargetReached: { meaning: "The cluster answers.", health: "healthy" },
-  NamespaceNotServed: { meaning: "The object is in another namespace than the kubeconfigs; nothing is done for it.", health: "degraded" },
+  NamespaceNotServed: { meaning: "The object is in a namespace whose EventingAuths do not count; nothing is done for it.", health: "degraded" },
+  NameTaken: {
+    meaning: "An older EventingAuth in another namespace has this name, and so the runtime; nothing is done for this one.",
+    health: "degraded",
+  },
+  ApplicationsMissing: {
+    meaning: "The identity provider has neither this application nor most others: it may be another tenant. Nothing is replaced.",
+    health: "degraded",
+  },
+  ChangesTooOften: {
+    meaning: "The object or its Secret changes so often that the identity provider is asked only now and then.",
+    health: "degraded",
+  },
   SecretConflict: { meaning: "A Secret of that name exists in the runtime's cluster, and is not ours.", health: "degraded" },
   TokenIssued: { meaning: "A token was issued for the credentials.", health: "healthy" },
   CredentialsRefused: { meaning: "The token endpoint does not accept the credentials.", health: "degraded" },
@@ -37,7 +49,10 @@ const conditionReasons = {
 /** What an Event can say besides. */
 const eventReasons = {
   ApplicationCreated: { meaning: "A new application was made.", notable: true },
-  Adopted: { meaning: "An application that was made for this object before, or that its runtime uses, or such a Secret, is its own from now on." },
+  Adopted: {
+    meaning: "An application that was made for this object before, or that an annotation names, or a Secret of it, is its own from now on.",
+  },
+  DuplicateDeleted: { meaning: "A second application that one request had made for this object was deleted." },
   SecretIssued: { meaning: "The first credentials were written to the runtime's cluster.", notable: true },
   SecretRepaired: { meaning: "The Secret was missing or had been changed, and has new credentials.", notable: true },
   SecretRotated: { meaning: "The Secret has new credentials because the old ones were old enough.", notable: true },

@@ -2,7 +2,7 @@ import type { Condition, Stored } from "@keyturn/runtime";
 import { expect, it } from "vitest";
 import type { EventingAuth } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { issuedRecord } from "./records.ts";
+import { issuedOf } from "./records.ts";
 
 function condition(type: string, status: "True" | "False", reason: ConditionReason): Condition {
   return { type, status, reason, message: `because of ${reason}`, lastTransitionTime: "2026-01-02T03:00:00Z" };
@@ -30,12 +30,12 @@ it.each([
   ["healthy Ready", [condition("Ready", "True", "Ready"), condition("TargetReachable", "False", "TargetConnecting")]],
   ["unknown NotReported", []],
 ])("is %s", (expected, conditions) => {
-  const { health, reason } = issuedRecord(object(...conditions), { rotateAfterMs: 0, nowMs: 0 }).record;
+  const { health, reason } = issuedOf(object(...conditions), { rotateAfterMs: 0, nowMs: 0 }).issued;
   expect(`${health} ${reason}`).toBe(expected);
 });
 
 it("says where the application and the Secret are", () => {
-  const { record } = issuedRecord(object(condition("Ready", "True", "Ready")), { rotateAfterMs: 0, nowMs: 0 });
+  const { issued: record } = issuedOf(object(condition("Ready", "True", "Ready")), { rotateAfterMs: 0, nowMs: 0 });
   expect(record).toMatchObject({ detail: "application app-1, Secret ns/auth", about: ["runtime-1"] });
   expect(record).not.toHaveProperty("next");
 });

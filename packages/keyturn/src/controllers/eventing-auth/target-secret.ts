@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { marked, type Owner, type Ownership, ownershipOf, type Secret, type Stored } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import type { Endpoints } from "./identity/provider.ts";
+import type { Application, Endpoints } from "./identity/provider.ts";
 
 /** Which application the credentials are of. */
 const applicationAnnotation = "keyturn.io/application";
@@ -54,6 +54,11 @@ export function keepTargetSecret({ metadata, data = {} }: Stored<Secret>): Targe
 /** Whose a Secret is. */
 export function ownershipOfTarget({ object }: Pick<TargetSecret, "object">, owner: Owner): Ownership {
   return ownershipOf(object, keyturn, owner);
+}
+
+/** Whether a Secret is of an application. One without a client ID has none. */
+export function isUsedBy(secret: TargetSecret | undefined, { clientId }: Application): secret is TargetSecret {
+  return clientId !== undefined && secret?.clientId === clientId;
 }
 
 /** What is written to a runtime's cluster. */

@@ -75,6 +75,7 @@ function open(cluster: ScriptedCluster) {
   const target = new Target({
     connection,
     place,
+    timeoutMs: 10_000,
     clock,
     random: () => 0,
     log: createLogger({ level: "silent" }),

@@ -25,6 +25,7 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { type EventingAuthSettings, kubeconfigName } from "./flags.ts";
 import type { TargetReason } from "./reasons.ts";
+import { budgetedTransport } from "./target-budget.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
 
 // The cluster of one runtime: its own connections, and one watch of the one Secret that matters there.
@@ -50,14 +51,19 @@ interface TargetOptions {
   readonly log: Logger;
   /** Called whenever `observe` may give something else than before. */
   readonly onChange: () => void;
+  /** From the start of a request to the end of its response. */
+  readonly timeoutMs: number;
   /** Default: HTTP to the connection's server. */
   readonly openTransport?: (connection: ConnectionConfig) => Transport;
 }
 
-/** From the start of a request to the end of its response. */
-const requestTimeoutMs = 10_000;
+/** The longest response that is read: the cluster is somebody else's, and one Secret is all that is asked of it. */
+const maxBodyBytes = 512 * 1024;
+/** A kubeconfig with one cluster, one user and their certificates has a few kB. */
+const maxKubeconfigBytes = 32 * 1024;
 /** A cluster that was reached before may be away for this long before that is reported: API servers restart. */
 const blipMs = 30_000;
+const maxHeadBytes = 64 * 1024;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
 export class Target {
@@ -75,12 +81,13 @@ export class Target {
   #written: { readonly secret: TargetSecret | undefined } | undefined;
 
   constructor(options: TargetOptions) {
-    const { connection, place, clock, random, log, onChange } = options;
+    const { connection, place, clock, random, log, onChange, timeoutMs } = options;
     this.#options = options;
-    const open = options.openTransport ?? ((to: ConnectionConfig) => createHttpTransport({ ...to, clock, userAgent: keyturn.name }));
-    this.#transport = this.#observed(open(connection));
-    this.client = createClient(this.#transport, { timeoutMs: requestTimeoutMs, clock, random });
-    this.#caches = createCaches({ transport: this.#transport, clock, random, log });
+    const open = options.openTransport ?? ((to: ConnectionConfig) => createHttpTransport({ ...to, clock, userAgent: keyturn.name, maxHeadBytes }));
+    const onExceeded = ({ message }: Error): void => this.#note({ reason: "TargetUnreachable", message });
+    this.#transport = this.#observed(budgetedTransport(open(connection), { clock, timeoutMs, onExceeded }));
+    this.client = createClient(this.#transport, { timeoutMs, maxBodyBytes, clock, random });
+    this.#caches = createCaches({ transport: this.#transport, clock, random, log, limits: { maxBodyBytes, maxEventBytes: maxBodyBytes } });
     this.#cache = this.#caches.watch(Secret, { namespace: place.namespace, fields: `metadata.name=${place.name}`, keep: keepTargetSecret });
     this.#cache.subscribe(onChange);
     // The first list of a cluster without the Secret changes nothing in the cache, and is what was waited for.
@@ -252,11 +259,16 @@ export class TargetPool {
       const message = `Secret ${place.namespace ?? ""}/${place.name} has no kubeconfig under the key ${settings.kubeconfigs.key}`;
       return { type: "refused", trouble: { reason: secret ? "KubeconfigRefused" : "KubeconfigNotFound", message } };
     }
+    if (text.length > maxKubeconfigBytes) {
+      const message = `kubeconfig ${name} is refused: it is longer than ${maxKubeconfigBytes / 1024} KiB; one cluster, one user and their certificates are enough`;
+      return { type: "refused", trouble: { reason: "KubeconfigRefused", message } };
+    }
     try {
       const connection = await embeddedKubeconfig(text, { name, clock, allowInsecure: settings.allowInsecureTargets });
       const target = new Target({
         connection,
         place: settings.targetSecret,
+        timeoutMs: settings.targetTimeoutMs,
         clock,
         random,
         log: log.child({ runtime }),

@@ -14,15 +14,24 @@ import {
   reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
-import { originPattern } from "./nginx.ts";
-import { keyIdSchemes, signatureAlgorithms } from "./jwk.ts";
+import { signatureAlgorithms } from "../../public-key.ts";
+import { keyIdSchemes } from "./jwk.ts";
 
-/** Revokes keys: their `kid`s, separated by commas. On either kind. */
+/** Revokes keys, separated by commas: their `kid`s, thumbprints, or the fingerprints of their certificates. On either kind. */
 export const revokeAnnotation = "keyturn.io/revoke";
 
 /** On a JWKS, whose schema has no fields for them: `keyId` and `algorithm` of a JWKSConfig. */
 export const keyIdAnnotation = "keyturn.io/key-id";
 export const algorithmAnnotation = "keyturn.io/algorithm";
+
+/** On the published ConfigMap: the revision at which it took an immutable one's place. kubelet does not look at such a one again, so pods that mounted it have to go. */
+export const replacedAnnotation = "keyturn.io/jwks-replaced";
+
+/** What a ConfigMap of others must be labelled with, to be merged: `"true"`. */
+export const mergedLabel = "keyturn.io/jwks-source";
+
+/** An origin (RFC 6454) as browsers send it. Nothing that it allows has a meaning in an nginx string. */
+export const originPattern = /^https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?$/;
 
 const updateStrategy = z
   .enum(["rolling", "immediate"])
@@ -44,13 +53,25 @@ const nginx = z
       .min(1)
       .max(1024)
       .optional()
-      .describe("An nginx image that runs as a user other than root. Default: a pinned nginx-unprivileged."),
-    replicas: z.int().min(0).max(100).optional().describe("How many pods serve the document. Default 1."),
+      .describe("An nginx image that runs as a user other than root, one of those that the installation allows. Default: the installation's."),
+    replicas: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .describe("How many pods serve the document, up to the installation's limit. Default 1, or the installation's."),
     resources: z
       .object({ requests: resourceAmounts.optional(), limits: resourceAmounts.optional() })
       .optional()
-      .describe("The container's resources. Default: requests 50m and 64Mi, limits 200m and 128Mi."),
-    cacheSeconds: z.int().min(0).max(31_536_000).optional().describe("How long clients may keep the document. Default 3600."),
+      .describe(
+        "The container's resources, up to the installation's limits. Default: requests 50m and 64Mi, limits 200m and 128Mi, or the installation's.",
+      ),
+    cacheSeconds: z
+      .int()
+      .min(0)
+      .max(31_536_000)
+      .optional()
+      .describe("How long clients may keep the document, and oldKeysTTL at most. Default 3600, or the installation's."),
     corsOrigins: z
       .array(
         z
@@ -61,18 +82,31 @@ const nginx = z
       .max(64)
       .optional()
       .describe("Origins whose pages may read the document; case does not matter. Default: all (*)."),
+    tlsSecret: objectName()
+      .optional()
+      .describe(
+        "The Secret with the server's certificate (tls.crt, tls.key): the document is served by HTTPS, on port 443 of the Service. Default: HTTP, on port 80.",
+      ),
   })
   .describe("How the document is served.");
 
 const jwksConfigSpec = z
   .object({
-    certificateSecret: objectName().describe("The Secret with the certificate (tls.crt) of the key that signs."),
+    certificateSecret: objectName().describe(
+      "The Secret with the certificate of the key that signs, in tls.crt; or with a public key in tls.pub or public.pem, or a certificate in ca.crt.",
+    ),
     certificateSecrets: z
       .array(objectName())
       .max(64)
       .optional()
       .meta({ listType: "set" })
       .describe("More Secrets whose keys are published too, such as the next certificate before it signs."),
+    mergedConfigMaps: z
+      .array(objectName())
+      .max(16)
+      .optional()
+      .meta({ listType: "set" })
+      .describe('ConfigMaps of others with a JWKS under jwks.json whose keys are published too. They need the label keyturn.io/jwks-source: "true".'),
     configMapName: objectName().describe("The ConfigMap to publish in, under the key jwks.json."),
     nginxConfigMapName: objectName()
       .optional()
@@ -87,7 +121,16 @@ const jwksConfigSpec = z
     algorithm: z
       .enum(signatureAlgorithms)
       .optional()
-      .describe("The alg of the keys. Default: RS256 for RSA, ES256, ES384 or ES512 for EC by curve, EdDSA for Ed25519."),
+      .describe(
+        "The alg of the keys. Default: RS256 for RSA, PS256 for RSA-PSS, ES256, ES384 or ES512 for EC by curve, EdDSA for Ed25519. " +
+          "A change counts as a new key: the entry with the old one stays for oldKeysTTL.",
+      ),
+    issuer: z
+      .string()
+      .max(512)
+      .regex(/^https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?(\/[A-Za-z0-9._~-]+)*$/)
+      .optional()
+      .describe("The issuer of the tokens, as an address: an OpenID discovery document is served at /.well-known/openid-configuration."),
     keyId: z
       .enum(keyIdSchemes)
       .default("Thumbprint")
@@ -120,17 +163,34 @@ const jwksSpec = z.object({
   jwksVerificationInterval: z.string().optional().describe("Accepted and not needed: what is published is checked before."),
 });
 
-/** What is reported about one key. With its certificates it is also the second copy of the history, from which a lost ConfigMap is rebuilt. */
+/**
+ * What is reported about one key. The status is where the history of keys is kept: the ConfigMap is made from it, and a key that is to be published is here
+ * before it is there.
+ */
 export const keyStatusSchema = z.object({
   kid: z.string().describe("The key's identifier in the document."),
-  state: z.enum(["Active", "Retiring"]).describe("Active: a Secret holds it. Retiring: it was replaced and is kept for tokens that it signed."),
+  state: z
+    .enum(["Active", "Retiring", "Pending"])
+    .describe("Active: a source holds it. Retiring: it was replaced and is kept for tokens that it signed. Pending: it is published next."),
   source: z.string().describe("The Secret that it came from."),
-  since: dateTime().describe("When it was first published."),
+  since: dateTime().describe("When it was first published; of one that is Pending, when it was first seen."),
   replacedAt: dateTime().optional().describe("When it was replaced."),
   removeAt: dateTime().optional().describe("When it goes."),
-  certificateExpires: dateTime().describe("When its certificate expires."),
-  algorithm: z.enum(signatureAlgorithms).describe("Its alg."),
-  certificates: z.array(z.string()).min(1).meta({ listType: "atomic" }).describe("Its certificate and chain, as in x5c."),
+  certificateExpires: dateTime().optional().describe("When its certificate expires. Absent if it has none."),
+  algorithm: z.string().optional().describe("Its alg. Absent if the document that it was taken over from gave none."),
+  thumbprint: z.string().optional().describe("The RFC 7638 thumbprint of the key itself."),
+  certificates: z.array(z.string()).min(1).optional().meta({ listType: "atomic" }).describe("Its certificate and chain, as in x5c."),
+  publicKey: z
+    .object({
+      kty: z.string(),
+      n: z.string().optional(),
+      e: z.string().optional(),
+      crv: z.string().optional(),
+      x: z.string().optional(),
+      y: z.string().optional(),
+    })
+    .optional()
+    .describe("The key as a JWK, if it has no certificate."),
 });
 
 export type KeyStatus = DeepReadonly<z.infer<typeof keyStatusSchema>>;
@@ -144,7 +204,17 @@ const status = z.object({
   nextRemoval: dateTime().optional().describe("When the next key goes."),
   nginxConfigUpdated: dateTime().optional().describe("When nginx's configuration was last changed."),
   revision: z.int().optional().describe("Counts the changes of the published keys."),
-  keys: z.array(keyStatusSchema).optional().meta({ listType: "atomic" }).describe("Every key that is published."),
+  keys: z.array(keyStatusSchema).optional().meta({ listType: "atomic" }).describe("Every key that is published, and those that are about to be."),
+  revoked: z
+    .array(
+      z.object({
+        name: z.string().describe("What the annotation keyturn.io/revoke names."),
+        thumbprint: z.string().describe("The RFC 7638 thumbprint of the key that it means."),
+      }),
+    )
+    .optional()
+    .meta({ listType: "atomic" })
+    .describe("Which keys are revoked."),
 });
 
 /** What rieset/jwks-operator reports besides. It cannot be taken out of a status that it wrote, so it is passed on. */

@@ -50,7 +50,7 @@ describe("keepCertificateSecret", () => {
       pem: { certificates: [expect.any(String)] },
     });
     const bytes = certificateLimits.certificateBytes + 1;
-    expect(keepCertificateSecret({ data: secretData("x".repeat(bytes)) })).toEqual({ type: "tooLarge", bytes });
+    expect(keepCertificateSecret({ data: secretData("x".repeat(bytes)) })).toEqual({ type: "tooLarge", entry: "tls.crt", bytes });
   });
 });
 

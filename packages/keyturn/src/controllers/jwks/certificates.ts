@@ -1,4 +1,4 @@
-// From a Secret with a certificate to the key that it gives: what is kept of the Secret, its checked chain, and the key or why there is none.
+// From a Secret with a certificate or a public key to the key that it gives: what is kept of the Secret, its checked chain, and the key or why there is none.
 import { Buffer } from "node:buffer";
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
@@ -11,8 +11,8 @@ import {
   readPrivateKey,
   validityDatesOf,
 } from "../../certificate.ts";
-import { algorithmsFor, keyIdOf, keyTypeOf, publicJwkOf, type SignatureAlgorithm } from "./jwk.ts";
-import type { SourceKey } from "./key-history.ts";
+import { keyMembersOf, type KeyMembers, keyUseOf, publicKeyEntryOf, publicKeyPemOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
+import { algorithmFor, certifiedEntry, type KeyEntry, keyIdOf, plainEntry } from "./jwk.ts";
 import type { SourceReason } from "./reasons.ts";
 import type { JwksSettings } from "./settings.ts";
 
@@ -23,10 +23,12 @@ type PrivateKeyCheck = "matches" | "differs" | "absent" | "unreadable";
 
 /** A Secret as this controller sees it. */
 export type CertificateSecret =
-  /** No `tls.crt`, or an empty one. */
+  /** No entry that can hold a public key, or an empty one. */
   | { readonly type: "empty" }
-  | { readonly type: "tooLarge"; readonly bytes: number }
-  | { readonly type: "certificates"; readonly pem: CertificatePem; readonly privateKey: PrivateKeyCheck };
+  | { readonly type: "tooLarge"; readonly entry: string; readonly bytes: number }
+  | { readonly type: "certificates"; readonly entry: string; readonly pem: CertificatePem; readonly privateKey: PrivateKeyCheck }
+  /** A public key alone, as SubjectPublicKeyInfo in base64. */
+  | { readonly type: "publicKey"; readonly entry: string; readonly spki: string };
 
 /** The part of a Secret that is read. Values are base64, as the API server sends them. */
 interface SecretData {
@@ -37,13 +39,17 @@ interface SecretData {
 const empty: CertificateSecret = Object.freeze({ type: "empty" });
 
 /** For `watch(Secret, { keep })`: turns a Secret, as it is read, into what may be kept of it. */
-export function keepCertificateSecret(secret: SecretData): CertificateSecret {
-  const encoded = secret.data?.["tls.crt"];
-  if (!encoded) return empty;
+export function keepCertificateSecret({ data }: SecretData): CertificateSecret {
+  const [entry, encoded] = publicKeyEntryOf(data) ?? [];
+  if (entry === undefined || !encoded) return empty;
   const text = limitedText(encoded, certificateLimits.certificateBytes);
-  if (text === undefined) return { type: "tooLarge", bytes: Buffer.byteLength(encoded, "base64") };
+  if (text === undefined) return { type: "tooLarge", entry, bytes: Buffer.byteLength(encoded, "base64") };
   const pem = parseCertificatePem(text);
-  return { type: "certificates", pem, privateKey: checkPrivateKey(pem.certificates[0], secret.data?.["tls.key"]) };
+  const spki = pem.certificates.length === 0 ? publicKeyPemOf(text) : undefined;
+  if (spki !== undefined && entry !== "tls.crt") return { type: "publicKey", entry, spki };
+  // A private key belongs to the Secret's own certificate, and not to that of its issuer.
+  const encodedKey = entry === "tls.crt" ? data?.["tls.key"] : undefined;
+  return { type: "certificates", entry, pem, privateKey: checkPrivateKey(pem.certificates[0], encodedKey) };
 }
 
 function checkPrivateKey(leaf: string | undefined, encodedKey: string | undefined): PrivateKeyCheck {
@@ -61,13 +67,17 @@ export interface CertificateChain {
   /** DER in base64, the leaf first; each further certificate has signed the one before it, as `x5c` requires (RFC 7517, section 4.7). */
   readonly certificates: readonly [string, ...string[]];
   readonly publicKey: KeyObject;
+  /** As a JWK has them; a key of a kind that has none, such as DSA, makes no chain. */
+  readonly members: KeyMembers;
+  /** RFC 7638. */
+  readonly thumbprint: string;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
 
 /**
  * Reads a chain from certificates in base64 DER. The first one is the leaf; the chain ends at the first certificate that cannot be read or did not
- * sign the one before, because what follows would break `x5c` for strict readers. Undefined if there is no leaf that can be read.
+ * sign the one before, because what follows would break `x5c` for strict readers. Undefined if there is no leaf that can be read and used with JWS.
  */
 export function readCertificateChain(base64: readonly string[]): CertificateChain | undefined {
   const id = base64.join(",");
@@ -82,7 +92,8 @@ const chainsRead = new LruMap<string, { readonly chain: CertificateChain | undef
 function parseChain(base64: readonly string[]): CertificateChain | undefined {
   const leaf = readUsable(base64[0]);
   const dates = leaf && validityDatesOf(leaf);
-  if (!dates) return undefined;
+  const members = leaf && keyMembersOf(leaf.publicKey);
+  if (!dates || !members) return undefined;
   const issuers: X509Certificate[] = [];
   for (let last = leaf, next = readUsable(base64[1]); next && signedBy(last, next); next = readUsable(base64[issuers.length + 1])) {
     issuers.push(next);
@@ -91,6 +102,8 @@ function parseChain(base64: readonly string[]): CertificateChain | undefined {
   return {
     certificates: [derOf(leaf), ...issuers.map(derOf)],
     publicKey: leaf.publicKey,
+    members,
+    thumbprint: thumbprintOf(members),
     ...dates,
   };
 }
@@ -118,8 +131,8 @@ function derOf(certificate: X509Certificate): string {
 // From a Secret to the key that it gives, or the reason why it gives none.
 
 /** What a Secret gives. The message of a refusal names no more than what is public. */
-type SourceResult =
-  | { readonly type: "key"; readonly key: SourceKey }
+export type SourceResult =
+  | { readonly type: "key"; readonly key: KeyEntry }
   | { readonly type: "refused"; readonly reason: SourceReason; readonly message: string };
 
 /** Which key, and how it is to be published. */
@@ -134,23 +147,37 @@ export type SourceSettings = Pick<JwksSettings, "keyId" | "algorithm" | "rsaAlgo
 export function readSourceKey(secret: CertificateSecret | undefined, settings: SourceSettings, nowMs: number): SourceResult {
   if (!secret) return refused("SecretNotFound", "the Secret does not exist");
   if (secret.type === "empty") return refused("CertificateMissing", "the Secret has no tls.crt");
+  const { entry } = secret;
   if (secret.type === "tooLarge") {
-    return refused("CertificateTooLarge", `tls.crt has ${secret.bytes} bytes; no more than ${certificateLimits.certificateBytes} are read`);
+    return refused("CertificateTooLarge", `${entry} has ${secret.bytes} bytes; no more than ${certificateLimits.certificateBytes} are read`);
   }
+  if (secret.type === "publicKey") return readPlainKey(secret, settings);
   const chain = readCertificateChain(secret.pem.certificates);
-  if (!chain) return refused("CertificateInvalid", `tls.crt cannot be used: ${whyNoChain(secret)}`);
+  if (!chain) return refused("CertificateInvalid", `${entry} cannot be used: ${whyNoChain(secret)}`);
   if (secret.privateKey === "differs") return refused("KeyMismatch", "the certificate in tls.crt is for another key than tls.key");
   if (chain.notAfterMs <= nowMs) return refused("CertificateExpired", `the certificate expired at ${new Date(chain.notAfterMs).toISOString()}`);
-  const keyType = keyTypeOf(chain.publicKey);
-  if (typeof keyType !== "string") return refused("KeyUnsupported", keyType.unsupported);
-  const possible = algorithmsFor(keyType);
-  const alg: SignatureAlgorithm = settings.algorithm ?? (keyType === "RSA" ? settings.rsaAlgorithm : possible[0]);
-  if (!possible.includes(alg))
-    return refused("AlgorithmMismatch", `algorithm ${alg} does not go with a ${keyType} key; ${possible.join(", ")} would`);
-  return { type: "key", key: { jwk: publicJwkOf(chain, { kid: keyIdOf(chain, settings.keyId), alg }), notAfterMs: chain.notAfterMs } };
+  const alg = algorithmOf(chain.publicKey, settings);
+  return typeof alg === "object" ? alg : { type: "key", key: certifiedEntry(chain, { kid: keyIdOf(chain, settings.keyId), alg }) };
 }
 
-function refused(reason: SourceReason, message: string): SourceResult {
+/** A public key without a certificate: its `kid` is its thumbprint, for there is nothing else to make one of. */
+function readPlainKey({ entry, spki }: Extract<CertificateSecret, { type: "publicKey" }>, settings: SourceSettings): SourceResult {
+  const publicKey = readPublicKey(spki);
+  const members = publicKey && keyMembersOf(publicKey);
+  if (!members) return refused("CertificateInvalid", `${entry} cannot be used: its public key cannot be read`);
+  const alg = algorithmOf(publicKey, settings);
+  return typeof alg === "object" ? alg : { type: "key", key: plainEntry(members, { kid: thumbprintOf(members), alg }) };
+}
+
+function algorithmOf(publicKey: KeyObject, settings: SourceSettings): string | Extract<SourceResult, { type: "refused" }> {
+  const use = keyUseOf(publicKey);
+  if ("unsupported" in use) return refused("KeyUnsupported", use.unsupported);
+  const alg = algorithmFor(use, settings);
+  if (alg !== undefined) return alg;
+  return refused("AlgorithmMismatch", `algorithm ${settings.algorithm} does not go with a ${use.kind} key; ${use.algorithms.join(", ")} would`);
+}
+
+function refused(reason: SourceReason, message: string): Extract<SourceResult, { type: "refused" }> {
   return { type: "refused", reason, message };
 }
 

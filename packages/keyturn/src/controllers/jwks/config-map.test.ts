@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { keyStatusSchema } from "./api.ts";
-import { historyAnnotation, keyStatusOf, recoverHistory } from "./config-map.ts";
+import { historyAnnotation, keyStatusesOf, recoverHistory } from "./config-map.ts";
 
 const t0 = Date.UTC(2026, 0, 1);
 
@@ -28,39 +28,35 @@ function withRevision(configMap: ConfigMap, revision: number): ConfigMap {
 describe("recoverHistory", () => {
   test("both copies say the same", () => {
     const { world, configMap } = rotated();
-    const history = recoverHistory(configMap, undefined);
+    const { origin, ...history } = recoverHistory(configMap, undefined);
     expect(history).toMatchObject({
       revision: 2,
       updatedAtMs: t0 + 3_600_000,
       keys: [{ standing: { state: "Active" } }, { standing: { state: "Retiring" } }],
     });
-    expect(recoverHistory(undefined, world.status)).toEqual(history);
-    expect(recoverHistory(configMap, world.status)).toEqual(history);
+    expect(recoverHistory(configMap, world.status)).toEqual({ ...history, origin: "status" });
+    expect(origin).toBe("ownDocument");
   });
 
   test("nothing is the history of nothing", () => {
-    expect(recoverHistory(undefined, undefined)).toEqual({ revision: 0, updatedAtMs: undefined, keys: [] });
+    expect(recoverHistory(undefined, undefined)).toMatchObject({ origin: "nothing", revision: 0, keys: [], pending: [] });
   });
 
-  test("the newer copy counts", () => {
+  test("the status counts, whatever a ConfigMap says: more people may write that", () => {
     const { world, configMap } = rotated();
     const behind = { ...world.status, revision: 1, keys: [] };
-    expect(recoverHistory(configMap, behind).revision).toBe(2);
-    expect(recoverHistory(configMap, { ...world.status, revision: 3 }).revision).toBe(3);
+    expect(recoverHistory(withRevision(configMap, 100), behind)).toMatchObject({ origin: "status", revision: 1, keys: [] });
   });
 
   test.each([
-    ["an edited document", (configMap: ConfigMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } })],
-    ["a document that is gone", (configMap: ConfigMap) => ({ ...configMap, data: {} })],
-    [
-      "an edited annotation",
-      (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: "{" } } }),
-    ],
-    ["a revision that cannot be counted on from", (configMap: ConfigMap) => withRevision(configMap, Number.MAX_SAFE_INTEGER)],
-    ["an annotation that is gone", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: {} } })],
-  ])("%s is not believed: the status counts", (_name, edit) => {
-    const { world, configMap } = rotated();
-    expect(recoverHistory(edit(configMap), world.status)).toEqual(recoverHistory(undefined, world.status));
+    ["a document that is gone", (configMap: ConfigMap) => ({ ...configMap, data: {} }), 0],
+    ["a revision that cannot be counted on from", (configMap: ConfigMap) => withRevision(configMap, Number.MAX_SAFE_INTEGER), 2],
+    ["an annotation that is gone", (configMap: ConfigMap) => ({ ...configMap, metadata: { ...configMap.metadata, annotations: {} } }), 2],
+  ])("%s of an object that was made again: what there is of keys is taken over", (_name, edit, count) => {
+    const { configMap } = rotated();
+    const found = recoverHistory(edit(configMap), undefined);
+    expect(found).toMatchObject({ origin: "foreignDocument", revision: 1 });
+    expect(found.keys).toHaveLength(count);
   });
 
   test("a removal beyond the year 9999, which once could be written, is brought within 100 years, and no key is lost", () => {
@@ -80,7 +76,8 @@ describe("recoverHistory", () => {
       .replace(/"removeAt":"[^"]*"/, '"removeAt":"+010050-01-01T00:00:00.000Z"');
     const forged = { ...configMap, metadata: { ...configMap.metadata, annotations: { [historyAnnotation]: annotation } } };
     const { keys } = recoverHistory(forged, undefined);
-    for (const key of keys) expect(() => keyStatusSchema.parse(keyStatusOf(key))).not.toThrow();
+    const statuses = keyStatusesOf({ ...recoverHistory(forged, undefined), keys });
+    for (const status of statuses) expect(() => keyStatusSchema.parse(status)).not.toThrow();
     expect(keys).toMatchObject([{}, { standing: { state: "Retiring" } }]);
   });
 
@@ -93,7 +90,7 @@ describe("recoverHistory", () => {
   ])("%s of an object that was made again: the keys of the JWKS document are adopted, and none is lost", (_name, edit) => {
     const { configMap } = rotated();
     const kids = recoverHistory(configMap, undefined).keys.map(({ jwk }) => jwk.kid);
-    expect(recoverHistory(edit(configMap), undefined)).toMatchObject({ revision: 0, keys: kids.map((kid) => ({ jwk: { kid }, source: "" })) });
+    expect(recoverHistory(edit(configMap), undefined)).toMatchObject({ revision: 1, keys: kids.map((kid) => ({ jwk: { kid }, source: "" })) });
   });
 
   test("keys of a status that cannot be read are left out", () => {

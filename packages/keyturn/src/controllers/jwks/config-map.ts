@@ -1,35 +1,48 @@
-// The ConfigMap in which a JWKS document is published with the history of its keys, and how that history is found again.
+// The ConfigMap in which a JWKS document is published, and the history of its keys: written down in the object's status, with a copy beside the document.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
 import * as z from "zod";
-import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
+import { type JwksStatus, type KeyStatus, keyStatusSchema, replacedAnnotation } from "./api.ts";
 import { readCertificateChain } from "./certificates.ts";
-import { algorithmsFor, entriesOfJwks, jwksSizeBytes, keyTypeOf, maxDocumentBytes, publicJwkOf, renderJwks } from "./jwk.ts";
-import type { PublishedKey } from "./key-history.ts";
+import { foreignEntryOf, rawEntriesOf } from "./foreign-document.ts";
+import { certifiedEntry, entryId, jwksSizeBytes, type KeyEntry, maxDocumentBytes, renderJwks } from "./jwk.ts";
+import type { PendingKey, PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
+import type { RevokedKey } from "./revocations.ts";
 
-// The history as it is written down, and how it is found again. Two copies: with the published ConfigMap, and in the object's status.
+// The history as it is written down, and how it is found again.
 
-/** What has been published. */
+/** What has been published, and what is about to be. */
 export interface History {
-  /** Counts changes: of two copies the one with the higher number is the newer. 0: nothing was ever published. */
+  /** Counts changes of the JWKS document. 0: nothing was ever published. */
   readonly revision: number;
   /** When the ConfigMap was last changed. */
   readonly updatedAtMs: number | undefined;
   readonly keys: readonly PublishedKey[];
+  /** Keys that a source was seen to hold: they are written down before they are published, so that none is forgotten on the way. */
+  readonly pending: readonly PendingKey[];
+  readonly revoked: readonly RevokedKey[];
+}
+
+/** A history that was found, where, and how many entries of a document that was taken over are no keys for signatures. */
+export interface FoundHistory extends History {
+  readonly origin: "nothing" | "status" | "ownDocument" | "foreignDocument";
+  readonly leftOut: number;
 }
 
 /** Beside the JWKS document in its ConfigMap: all about its keys that is not in the JWKS document itself. */
 export const historyAnnotation = "keyturn.io/jwks-history";
 
 /** `removeAt` may be a date that only JavaScript writes, beyond the year 9999: once there was no longest `oldKeysTTL`, and those keys are not lost for it. */
-const keyRecord = keyStatusSchema.omit({ certificateExpires: true, algorithm: true, certificates: true }).extend({
+const keyRecord = keyStatusSchema.pick({ kid: true, source: true, since: true, replacedAt: true, algorithm: true }).extend({
+  state: z.enum(["Active", "Retiring"]),
   removeAt: z
     .string()
     .refine((text) => !Number.isNaN(Date.parse(text)))
     .optional(),
 });
+type KeyRecord = z.infer<typeof keyRecord>;
 
 /** The latest replacement that is believed, so that even the longest `oldKeysTTL` after it is a date that the API server takes. */
 const latestReplacementMs = Date.UTC(9999, 0) - maxDurationMs;
@@ -43,22 +56,37 @@ const historyRecord = z.object({
   /** SHA-256 of the JWKS document: a document that was edited is not to be believed. */
   digest: z.string(),
   keys: z.array(keyRecord),
+  revoked: z.array(z.object({ name: z.string(), thumbprint: z.string() })).optional(),
 });
 
 /** The annotation's value for a document and its history. */
-function renderHistory({ revision, updatedAtMs = 0, keys }: History, document: string): string {
+function renderHistory({ revision, updatedAtMs = 0, keys, revoked }: Omit<History, "pending">, document: string): string {
   const record: z.infer<typeof historyRecord> = {
     revision,
     updatedAt: timestamp(updatedAtMs),
     digest: hash("sha256", document),
     keys: keys.map(recordOf),
+    ...(revoked.length > 0 && { revoked: [...revoked] }),
   };
   return JSON.stringify(record);
 }
 
-/** What the status says about a key. */
-export function keyStatusOf(key: PublishedKey): KeyStatus {
-  return { ...recordOf(key), certificateExpires: timestamp(key.notAfterMs), algorithm: key.jwk.alg, certificates: [...key.jwk.x5c] };
+/** What the status says about its keys. */
+export function keyStatusesOf({ keys, pending }: History): KeyStatus[] {
+  return [
+    ...keys.map((key) => ({ ...recordOf(key), ...contentOf(key) })),
+    ...pending.map((key) => ({ ...beginningOf(key), state: "Pending" as const, ...contentOf(key) })),
+  ];
+}
+
+function contentOf({ jwk, thumbprint, notAfterMs }: KeyEntry): Partial<KeyStatus> {
+  const { kty, n, e, crv, x, y }: { kty: string; n?: string; e?: string; crv?: string; x?: string; y?: string } = jwk;
+  const given = Object.fromEntries(Object.entries({ n, e, crv, x, y }).filter(([, value]) => value !== undefined));
+  return {
+    thumbprint,
+    ...(notAfterMs !== undefined && { certificateExpires: timestamp(notAfterMs) }),
+    ...(jwk.x5c ? { certificates: [...jwk.x5c] } : { publicKey: { kty, ...given } }),
+  };
 }
 
 /** The time as Kubernetes writes it, to the millisecond: what is read back is what was written. */
@@ -67,51 +95,78 @@ export function timestamp(timeMs: number): string {
 }
 
 /**
- * Finds the history again, from the newer of its two copies.
+ * Finds the history again.
  *
- * The ConfigMap's is written in the same request as the JWKS document, so no crash can come between; it does not count if the JWKS document was edited since.
- * The status's is written a moment later, and survives the ConfigMap. With neither, the keys of a JWKS document that somebody has handed over to us, or has
- * edited before its object was made again, are taken as published from Secrets whose names are unknown: they retire when the first key of ours appears.
+ * What the status says counts, and nothing else: only who may write it can have written it. The ConfigMap, which more people may write, counts for an object
+ * that has published nothing yet: it was made anew or restored, crashed after its first publication, or was given a document that others had published. Keys
+ * of such a document are taken as published by sources whose names are unknown: they retire when the first key of ours appears.
  */
-export function recoverHistory(configMap: ConfigMap | undefined, status: JwksStatus | undefined): History {
-  const { revision = 0 } = status ?? {};
-  const published = configMap && historyOfConfigMap(configMap);
-  if (published && published.revision >= revision) return published;
-  if (revision > 0 || !configMap) return historyOfStatus(status);
-  return { revision: 0, updatedAtMs: undefined, keys: adoptedKeys(configMap) };
+export function recoverHistory(configMap: ConfigMap | undefined, status: JwksStatus | undefined): FoundHistory {
+  const written = historyOfStatus(status);
+  if (written.origin === "status" || !configMap) return written;
+  // What was seen while the ConfigMap was not ours yet is not forgotten.
+  const { pending } = written;
+  return { ...(historyOfConfigMap(configMap) ?? adoptedHistory(configMap)), pending };
+}
+
+/** The revision that a ConfigMap says it has; undefined if it says none, or was edited. */
+export function revisionOf(configMap: ConfigMap): number | undefined {
+  const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
+  return record?.digest === hash("sha256", documentOf(configMap) ?? "") ? record?.revision : undefined;
 }
 
 /** The JWKS document in a ConfigMap: in `data`, or in `binaryData`, where rieset/jwks-operator puts it. */
-function documentOf(configMap: ConfigMap): string | undefined {
+export function documentOf(configMap: Pick<ConfigMap, "data" | "binaryData">): string | undefined {
   const encoded = configMap.binaryData?.[documentFile];
   return configMap.data?.[documentFile] ?? (encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8"));
 }
 
-function historyOfConfigMap(configMap: ConfigMap): History | undefined {
-  const document = documentOf(configMap);
-  const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
-  if (document === undefined || record?.digest !== hash("sha256", document)) return undefined;
-  const entries = new Map(entriesOfJwks(document).map((entry) => [entry.kid, entry]));
-  const keys = record.keys.flatMap((key) => {
-    const entry = entries.get(key.kid);
-    return entry ? (publishedKeyOf(key, { algorithm: entry.alg, certificates: entry.x5c }) ?? []) : [];
+function historyOfStatus({ revision = 0, lastUpdateTime, keys = [], revoked = [] }: JwksStatus = {}): FoundHistory {
+  const found = keys.flatMap((key) => {
+    const entry = entryOfStatus(key);
+    return entry ? [{ key, entry }] : [];
   });
-  return { revision: record.revision, updatedAtMs: Date.parse(record.updatedAt), keys };
-}
-
-function historyOfStatus({ revision = 0, lastUpdateTime, keys = [] }: JwksStatus = {}): History {
   return {
+    origin: revision > 0 ? "status" : "nothing",
+    leftOut: 0,
     revision,
     updatedAtMs: lastUpdateTime === undefined ? undefined : Date.parse(lastUpdateTime),
-    keys: keys.flatMap((key) => publishedKeyOf(key, key) ?? []),
+    keys: found.flatMap(({ key: { state, ...key }, entry }) => (state === "Pending" ? [] : publishedKeyOf({ state, ...key }, entry))),
+    pending: found.flatMap(({ key: { state, source, since }, entry: { jwk, thumbprint, notAfterMs } }) =>
+      state === "Pending" ? { jwk, thumbprint, notAfterMs, source, sinceMs: Date.parse(since) } : [],
+    ),
+    revoked,
   };
 }
 
-function adoptedKeys(configMap: ConfigMap): readonly PublishedKey[] {
-  const since = configMap.metadata.creationTimestamp ?? timestamp(0);
-  return entriesOfJwks(documentOf(configMap) ?? "").flatMap(
-    ({ kid, alg, x5c }) => publishedKeyOf({ kid, state: "Active", source: "", since }, { algorithm: alg, certificates: x5c }) ?? [],
-  );
+/** The key anew from its certificates or numbers, so that nothing is published that was not made here. */
+function entryOfStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
+  if (!certificates) return foreignEntryOf({ ...publicKey, kid, alg });
+  const chain = readCertificateChain(certificates);
+  return chain && certifiedEntry(chain, { kid, alg });
+}
+
+/** The copy of the history beside a document; undefined if there is none, or the document was edited. */
+export function historyOfConfigMap(configMap: ConfigMap): FoundHistory | undefined {
+  const document = documentOf(configMap);
+  const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
+  if (document === undefined || record?.digest !== hash("sha256", document)) return undefined;
+  const entries = rawEntriesOf(document)?.flatMap((raw) => foreignEntryOf(raw) ?? []) ?? [];
+  const keys = record.keys.flatMap((key) => {
+    const entry = entries.find(({ jwk }) => jwk.kid === key.kid && (key.algorithm === undefined || jwk.alg === key.algorithm));
+    return entry ? publishedKeyOf(key, entry) : [];
+  });
+  const { revision, updatedAt, revoked = [] } = record;
+  return { origin: "ownDocument", leftOut: 0, revision: Math.max(revision, 1), updatedAtMs: Date.parse(updatedAt), keys, pending: [], revoked };
+}
+
+function adoptedHistory(configMap: ConfigMap): FoundHistory {
+  const since = Date.parse(configMap.metadata.creationTimestamp ?? timestamp(0));
+  const raw = rawEntriesOf(documentOf(configMap) ?? "") ?? [];
+  const entries = new Map(raw.flatMap((each) => foreignEntryOf(each) ?? []).map((entry) => [entryId(entry), entry]));
+  const keys = Array.from(entries.values(), (entry) => ({ ...entry, source: "", sinceMs: since, standing: { state: "Active" } as const }));
+  const leftOut = raw.filter((each) => !foreignEntryOf(each)).length;
+  return { origin: "foreignDocument", leftOut, revision: 1, updatedAtMs: undefined, keys, pending: [], revoked: [] };
 }
 
 function readRecord(annotation: string | undefined): z.infer<typeof historyRecord> | undefined {
@@ -119,31 +174,26 @@ function readRecord(annotation: string | undefined): z.infer<typeof historyRecor
   try {
     return historyRecord.safeParse(JSON.parse(annotation)).data;
   } catch {
-    // An annotation that is no JSON was edited, and the other copy counts.
+    // An annotation that is no JSON was edited, and does not count.
     return undefined;
   }
 }
 
-function recordOf({ jwk: { kid }, source, sinceMs, standing }: PublishedKey): z.infer<typeof keyRecord> {
-  const record = { kid, state: standing.state, source, since: timestamp(sinceMs) };
+function beginningOf({ jwk: { kid, alg }, source, sinceMs }: PendingKey): Omit<KeyRecord, "state"> {
+  return { kid, source, since: timestamp(sinceMs), ...(alg !== undefined && { algorithm: alg }) };
+}
+
+function recordOf({ standing, ...key }: PublishedKey): KeyRecord {
+  const record = { ...beginningOf(key), state: standing.state };
   return standing.state === "Active" ? record : { ...record, replacedAt: timestamp(standing.replacedAtMs), removeAt: timestamp(standing.removeAtMs) };
 }
 
-/** The key anew from its certificates, so that nothing is published that was not made here. Undefined if they cannot be read. */
-function publishedKeyOf(
-  { kid, state, source, since, replacedAt, removeAt }: z.infer<typeof keyRecord>,
-  { algorithm, certificates }: { readonly algorithm: string | undefined; readonly certificates: readonly string[] },
-): PublishedKey | undefined {
-  const chain = readCertificateChain(certificates);
-  const keyType = chain && keyTypeOf(chain.publicKey);
-  if (!chain || typeof keyType !== "string") return undefined;
-  const alg = algorithmsFor(keyType).find((possible) => possible === algorithm) ?? algorithmsFor(keyType)[0];
+function publishedKeyOf({ state, source, since, replacedAt, removeAt }: Omit<KeyRecord, "kid">, entry: KeyEntry): PublishedKey {
   const replacedAtMs = Math.min(Date.parse(replacedAt ?? ""), latestReplacementMs);
   return {
-    jwk: publicJwkOf(chain, { kid, alg }),
+    ...entry,
     source,
     sinceMs: Date.parse(since),
-    notAfterMs: chain.notAfterMs,
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
         ? { state, replacedAtMs, removeAtMs: Math.min(Date.parse(removeAt), replacedAtMs + maxDurationMs) }
@@ -151,7 +201,7 @@ function publishedKeyOf(
   };
 }
 
-// The ConfigMap in which the JWKS document is published, together with the history of its keys.
+// The ConfigMap itself.
 
 /** Distinguishes this ConfigMap from the others that are kept for the same object. */
 const componentLabel = "app.kubernetes.io/component";
@@ -163,38 +213,88 @@ const maxHistoryBytes = 192 * 1024;
 /** True if the JWKS document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
-  return (
-    jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys }, document)) <= maxHistoryBytes
-  );
+  const history = { revision: 0, updatedAtMs: 0, keys, revoked: [] };
+  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= maxHistoryBytes;
 }
 
-/** The ConfigMap for a history. An owner makes it go with its object; `live` says in which field the JWKS document already is, because it cannot be in both. */
-export function documentConfigMap(
-  history: History,
-  options: { readonly name: ObjectName; readonly live: ConfigMap | undefined; readonly owner: OwnerReference | undefined },
-): ConfigMap {
+/** Where and how a history is published. */
+export interface DocumentOptions {
+  readonly name: ObjectName;
+  /** What is there: it says in which field the JWKS document is, because it cannot be in both, and whether it has to be replaced. */
+  readonly live: ConfigMap | undefined;
+  /** Makes it go with its object. */
+  readonly owner: OwnerReference | undefined;
+  /** What else is served beside the JWKS document, by file name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The ConfigMap for a history. */
+export function documentConfigMap(history: History, { name, live, owner, files }: DocumentOptions): ConfigMap {
   const document = renderJwks(history.keys.map(({ jwk }) => jwk));
+  const replaced = live?.immutable ? `${history.revision}` : live?.metadata.annotations?.[replacedAnnotation];
   return {
     metadata: {
-      ...options.name,
+      ...name,
       labels: { [componentLabel]: component },
-      annotations: { [historyAnnotation]: renderHistory(history, document) },
-      ...(options.owner && { ownerReferences: [options.owner] }),
+      annotations: { [historyAnnotation]: renderHistory(history, document), ...(replaced !== undefined && { [replacedAnnotation]: replaced }) },
+      ...(owner && { ownerReferences: [owner] }),
     },
-    ...(options.live?.binaryData?.[documentFile] === undefined
-      ? { data: { [documentFile]: document } }
-      : { binaryData: { [documentFile]: Buffer.from(document).toString("base64") } }),
+    ...(live?.binaryData?.[documentFile] === undefined
+      ? { data: { [documentFile]: document, ...files } }
+      : { binaryData: { [documentFile]: Buffer.from(document).toString("base64") }, ...(Object.keys(files).length > 0 && { data: files }) }),
   };
 }
 
-/** True if `live` publishes exactly what `wanted` does. */
+/** True if `live` publishes all that `wanted` does. */
 export function publishesSame(live: ConfigMap, wanted: ConfigMap): boolean {
   return (
-    documentOf(live) === documentOf(wanted) && live.metadata.annotations?.[historyAnnotation] === wanted.metadata.annotations?.[historyAnnotation]
+    documentOf(live) === documentOf(wanted) &&
+    Object.entries(wanted.data ?? {}).every(([file, text]) => live.data?.[file] === text) &&
+    live.metadata.annotations?.[historyAnnotation] === wanted.metadata.annotations?.[historyAnnotation]
   );
 }
 
 /** True if an object that is kept for a JWKS object is such a ConfigMap. */
 export function isDocumentConfigMap<T extends KubeObject>(object: T): object is T & ConfigMap {
   return object.metadata.labels?.[componentLabel] === component;
+}
+
+/**
+ * A published ConfigMap without some keys, under whatever names they are there, and the `kid`s that go; undefined if none is there. All else in it stays as
+ * it is: it may be a document under an earlier name, whose keys nobody keeps up any more.
+ */
+export function documentWithout(
+  configMap: ConfigMap,
+  thumbprints: ReadonlySet<string>,
+  ownerUid: string,
+): { readonly configMap: ConfigMap; readonly kids: readonly string[] } | undefined {
+  const raw = rawEntriesOf(documentOf(configMap) ?? "") ?? [];
+  const gone = new Map(
+    raw.flatMap((each) => {
+      const entry = foreignEntryOf(each);
+      return entry && thumbprints.has(entry.thumbprint) ? [[each, entry.jwk.kid] as const] : [];
+    }),
+  );
+  if (gone.size === 0) return undefined;
+  const document = `${JSON.stringify({ keys: raw.filter((each) => !gone.has(each)) }, undefined, 2)}\n`;
+  const kids = [...gone.values()];
+  const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
+  const left = record && { ...record, digest: hash("sha256", document), keys: record.keys.filter(({ kid }) => !kids.includes(kid)) };
+  const { name, namespace, ownerReferences = [] } = configMap.metadata;
+  const owners = ownerReferences.filter(({ uid }) => uid === ownerUid);
+  return {
+    kids,
+    configMap: {
+      metadata: {
+        ...(name !== undefined && { name }),
+        ...(namespace !== undefined && { namespace }),
+        labels: { [componentLabel]: component },
+        annotations: { ...(left && { [historyAnnotation]: JSON.stringify(left) }) },
+        ...(owners.length > 0 && { ownerReferences: owners }),
+      },
+      ...(configMap.binaryData?.[documentFile] === undefined
+        ? { data: { ...configMap.data, [documentFile]: document } }
+        : { binaryData: { [documentFile]: Buffer.from(document).toString("base64") } }),
+    },
+  };
 }

@@ -17,6 +17,7 @@ import {
   nameOf,
   type ObjectKey,
   ownerOf,
+  Pod,
   reconcileWith,
   Secret,
   Service,
@@ -26,10 +27,11 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
-import { JWKS, JWKSConfig, type JwksStatus } from "./api.ts";
+import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
-import { claimKey } from "./name-claims.ts";
-import { claimsOf, type JwksObject, type Observation, observeJwks } from "./observe.ts";
+import { documentOf } from "./config-map.ts";
+import { type JwksObject, type Observation, observeJwks } from "./observe.ts";
+import { PassedSecrets } from "./passed-secrets.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
@@ -54,33 +56,51 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
   return {
     name,
     access: jwksAccess,
-    // 5 s, 10 s, 20 s … 5 min.
-    backoff: { firstMs: 5000, maxMs: 300_000, spread: 0 },
+    backoff,
     setup(scope) {
-      const watches = watchJwks(scope, kind, readSettings);
+      const passed = new PassedSecrets();
+      const watches = watchJwks(scope, { kind, readSettings, passed });
       const metrics = keyMetrics(scope.metrics, kind);
       return reconcileWith<Observation, never, never, JwksPlan>(
         scope,
         {
-          observe: (run) => observeJwks(run, { kind, watches, readSettings, configMapIntervalMs }),
+          observe: (run, nowMs) => observeJwks(run, { kind, watches, readSettings, passed, configMapIntervalMs, nowMs }),
           plan: planJwks,
           regarding(key) {
             const object = watches.objects.get(key);
             return object ? [{ kind, object }] : [];
           },
-          finalizer: { name: jwksFinalizer, of: (observed) => observed },
+          finalizer: {
+            name: jwksFinalizer,
+            of: (observed) => observed,
+            // The status is written to the version that was observed.
+            added: (observed, metadata) => ({ ...observed, object: { ...observed.object, metadata } }),
+          },
+          completed: (observed, { key }) => passed.completed(key, observed.passed),
           show(key, shown) {
-            if (!shown) return metrics.hide(key);
+            if (!shown) {
+              passed.forget(key);
+              return metrics.hide(key);
+            }
             // In a dry run what was published before stays published.
             const status = scope.dryRun ? shown.observed.object.status : shown.plan.status[0]?.fields;
             if (status) metrics.show(key, status);
           },
         },
-        { reasons: jwksReasons, rateLimit, leaves: leavesUnserved({ objects: watches.objects, kind, selects }) },
+        {
+          reasons: jwksReasons,
+          rateLimit,
+          refusedPartBackoff: backoff,
+          heldBackoff: backoff,
+          leaves: leavesUnserved({ objects: watches.objects, kind, selects }),
+        },
       );
     },
   };
 }
+
+/** 5 s, 10 s, 20 s … 5 min, for what fails and for what is refused alike: a name that was taken may be free by then. */
+const backoff = { firstMs: 5000, maxMs: 300_000, spread: 0 };
 
 // What a JWKS controller watches, and which objects a change concerns.
 
@@ -91,8 +111,8 @@ export interface JwksWatches {
   readonly configMaps: Cache<Stored<ConfigMap>>;
   readonly deployments: Cache<Stored<Deployment>>;
   readonly services: Cache<Stored<Service>>;
-  /** Which names are taken, by whomever: a clash must be seen before anything is written, and when it is over. */
-  readonly taken: { readonly configMaps: Cache<true>; readonly deployments: Cache<true>; readonly services: Cache<true> };
+  /** The documents in ConfigMaps of others that ask to be merged. */
+  readonly merged: Cache<string>;
 }
 
 /** Reads the spec of an object of the controller's kind. */
@@ -101,48 +121,32 @@ export type ReadSettings = (object: KubeObject) => SettingsResult;
 /** Releases of Helm can be a megabyte each, and hold no certificate that anybody wants published. */
 const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
 
-/** Of objects that may be anybody's, only that they exist is kept. */
-const exists = (): true => true;
-
-/** Declares the watches and what they trigger. */
-function watchJwks(scope: ControllerScope, kind: Kind<JwksObject>, readSettings: ReadSettings): JwksWatches {
+/** Declares the watches and what they trigger. Of others' objects nothing is watched: who has a name that is wanted is found out by the write, which leaves it alone. */
+function watchJwks(
+  scope: ControllerScope,
+  { kind, readSettings, passed }: { readonly kind: Kind<JwksObject>; readonly readSettings: ReadSettings; readonly passed: PassedSecrets },
+): JwksWatches {
   const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
   const watches: JwksWatches = {
     objects: scope.watch<JwksObject, Stored<JwksObject>>(kind, {
-      indexes: {
-        source: (object: JwksObject) => sourceKeys(object, readSettings),
-        claim: (object: JwksObject) => claimKeys(object, readSettings),
-      },
+      indexes: { source: (object: JwksObject) => sourceKeys(object, readSettings), merged: (object: JwksObject) => mergedKeys(object, readSettings) },
     }),
     secrets: scope.watch(Secret, { keep: keepCertificateSecret, fields: secretFields }),
     configMaps: scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap, ours),
     deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
     services: scope.watch<Service, Stored<Service>>(Service, ours),
-    taken: {
-      configMaps: scope.watch(ConfigMap, { only: "metadata", keep: exists }),
-      deployments: scope.watch(Deployment, { only: "metadata", keep: exists }),
-      services: scope.watch(Service, { only: "metadata", keep: exists }),
-    },
+    merged: scope.watch(ConfigMap, { labels: `${mergedLabel}=true`, keep: (configMap: ConfigMap) => documentOf(configMap) ?? "" }),
   };
-
-  // A change of one object can free a name that another has been waiting for.
-  scope.trigger(watches.objects, (change) => [
-    change.key,
-    ...statesOf(change).flatMap((object) => claimants(watches, claimKeys(object, readSettings))),
-  ]);
-  scope.trigger(watches.secrets, ({ key }) => watches.objects.byIndex("source", key));
+  scope.trigger(watches.objects);
+  scope.trigger(watches.merged, ({ key }) => watches.objects.byIndex("merged", key));
+  scope.trigger(watches.secrets, (change) => {
+    const objects = watches.objects.byIndex("source", change.key);
+    passed.changed(change, objects);
+    return objects;
+  });
   const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
   for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
-  // Both, because the two watches of a kind do not show a deletion in the same moment, and only the later of them finds the name free.
-  const named: readonly Cache<unknown>[] = [...owned, ...Object.values(watches.taken)];
-  for (const cache of named) {
-    scope.trigger(cache, ({ type, key }) => (type === "updated" ? [] : claimants(watches, [claimKey({ kind: cache.kind, name: nameOf(key) })])));
-  }
   return watches;
-}
-
-function claimants({ objects }: JwksWatches, claims: readonly string[]): readonly ObjectKey[] {
-  return claims.flatMap((claim) => objects.byIndex("claim", claim));
 }
 
 function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {
@@ -153,13 +157,16 @@ function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {
 function sourceKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
   const result = readSettings(object);
   const { namespace } = object.metadata;
-  return result.ok ? result.settings.sources.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name })) : [];
+  if (!result.ok) return [];
+  const { sources, nginx } = result.settings;
+  const names = [...sources, ...(nginx?.tlsSecret === undefined ? [] : [nginx.tlsSecret])];
+  return names.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name }));
 }
 
-function claimKeys(object: JwksObject, readSettings: ReadSettings): readonly string[] {
+function mergedKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
   const result = readSettings(object);
-  const { namespace, name = "" } = object.metadata;
-  return result.ok ? claimsOf(namespace === undefined ? { name } : { namespace, name }, result.settings).map(claimKey) : [];
+  const { namespace } = object.metadata;
+  return result.ok ? result.settings.mergedConfigMaps.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name })) : [];
 }
 
 // Every right that the JWKS controllers need.
@@ -182,6 +189,7 @@ export const jwksAccess: readonly AccessRule[] = [
   { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
   { kind: Deployment, verbs: changed, why: "to run nginx" },
   { kind: Service, verbs: changed, why: "to make nginx reachable" },
+  { kind: Pod, verbs: ["list"], why: "to tell why pods of nginx do not get ready" },
 ];
 
 // What is published, in numbers: for alerts about keys that are missing, or whose certificate is about to expire.
@@ -209,7 +217,8 @@ export function keyMetrics(metrics: Metrics, kind: Kind): KeyView<JwksStatus> {
     show(key, { keys = [] }) {
       const labels = labelsOf(key);
       for (const state of keyStates) keyCount.set({ ...labels, state }, keys.filter((each) => each.state === state).length);
-      const expiries = keys.filter(({ state }) => state === "Active").map(({ certificateExpires }) => Date.parse(certificateExpires));
+      const active = keys.filter(({ state }) => state === "Active");
+      const expiries = active.flatMap(({ certificateExpires }) => (certificateExpires === undefined ? [] : Date.parse(certificateExpires)));
       if (expiries.length > 0) expiry.set(labels, Math.min(...expiries) / 1000);
       else expiry.remove(labels);
     },

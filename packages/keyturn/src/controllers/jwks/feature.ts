@@ -1,36 +1,14 @@
 // The feature "publish" as the command line, the manifests and the docs know it.
 import type { DecodedObject, KubeObject } from "@keyturn/runtime";
 import type { Feature } from "../../feature/feature.ts";
-import { durationFlag, numberFlag } from "../../feature/flag.ts";
 import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksController, jwksMetrics } from "./controller.ts";
+import { jwksFlags, nginxInstallation } from "./flags.ts";
 import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
 import { jwksAlerts, jwksPanels } from "./monitoring.ts";
 import { jwksReasons } from "./reasons.ts";
 import { jwksRecords } from "./records.ts";
-
-// How often something may be done for one object, as flags.
-
-export const jwksFlags = {
-  reconcileInterval: durationFlag({
-    name: "jwks.reconcile-interval",
-    default: "5s",
-    help: "the least time between two passes over one object that change something; 0 = off",
-  }),
-  reconcilesPerMinute: numberFlag({
-    name: "jwks.reconciles-per-minute",
-    default: 12,
-    least: 0,
-    most: 10_000,
-    help: "the most passes over one object that change something, in any minute; 0 = off",
-  }),
-  configMapInterval: durationFlag({
-    name: "jwks.configmap-interval",
-    default: "1m",
-    help: "the least time between two changes of one published ConfigMap; later changes are made together; 0 = off",
-  }),
-};
 
 export const jwksFeature: Feature = {
   name: "jwks",
@@ -53,9 +31,12 @@ export const jwksFeature: Feature = {
   controllers(flag) {
     const rateLimit = { minIntervalMs: flag(jwksFlags.reconcileInterval), maxPerMinute: flag(jwksFlags.reconcilesPerMinute) };
     const common = { rateLimit, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
+    const nginx = nginxInstallation(flag);
+    const readConfig = decoded(JWKSConfig.decode, (object) => settingsOfJwksConfig(object, nginx));
+    const readJwks = decoded(JWKS.decode, (object) => settingsOfJwks(object, nginx));
     return [
-      jwksController({ name: "jwks", kind: JWKSConfig, readSettings: decoded(JWKSConfig.decode, settingsOfJwksConfig), ...common }),
-      jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: decoded(JWKS.decode, settingsOfJwks), ...common }),
+      jwksController({ name: "jwks", kind: JWKSConfig, readSettings: readConfig, ...common }),
+      jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: readJwks, ...common }),
     ];
   },
 };

@@ -5,18 +5,9 @@ import { describe, expect, test } from "vitest";
 import { makeCertificate, type TestKeyType } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
 import { type CertificateChain, readCertificateChain } from "./certificates.ts";
-import {
-  algorithmsFor,
-  entriesOfJwks,
-  keyIdOf,
-  keyTypeOf,
-  maxDocumentBytes,
-  problemWithJwks,
-  type PublicJwk,
-  publicJwkOf,
-  renderJwks,
-  thumbprintOf,
-} from "./jwk.ts";
+import { keyUseOf, thumbprintOf } from "../../public-key.ts";
+import { foreignEntryOf, rawEntriesOf, weaknessOf } from "./foreign-document.ts";
+import { certifiedEntry, keyIdOf, maxDocumentBytes, problemWithJwks, type PublicJwk, renderJwks } from "./jwk.ts";
 
 function chainOf(pem: string): CertificateChain {
   const chain = readCertificateChain(parseCertificatePem(pem).certificates);
@@ -33,24 +24,23 @@ const kinds: readonly (readonly [TestKeyType, string, readonly string[]])[] = [
   ["ed25519", "Ed25519", ["kty", "crv", "x"]],
 ];
 
-describe("publicJwkOf", () => {
+describe("certifiedEntry", () => {
   test.each(kinds)("publishes a %s key with exactly the documented members", (keyType, expectedType, members) => {
     const { certificate, privateKey } = makeCertificate({ keyType });
     const chain = chainOf(certificate);
-    const type = keyTypeOf(chain.publicKey);
-    expect(type).toBe(expectedType);
-    const alg = typeof type === "string" ? algorithmsFor(type)[0] : undefined;
-    const jwk = publicJwkOf(chain, { kid: "k", alg: alg ?? "RS256" });
+    const use = keyUseOf(chain.publicKey);
+    expect(use).toMatchObject({ kind: expectedType });
+    const { jwk } = certifiedEntry(chain, { kid: "k", alg: "algorithms" in use ? use.algorithms[0] : "RS256" });
     expect(Object.keys(jwk).sort()).toEqual([...members, "use", "alg", "kid", "x5c", "x5t", "x5t#S256"].sort());
     const signature = sign(null, Buffer.from("token"), privateKey);
-    expect(verify(null, Buffer.from("token"), createPublicKey({ key: { ...jwk, x5c: [...jwk.x5c] }, format: "jwk" }), signature)).toBe(true);
+    expect(verify(null, Buffer.from("token"), createPublicKey({ key: { ...jwk, x5c: [...(jwk.x5c ?? [])] }, format: "jwk" }), signature)).toBe(true);
   });
 
   test("x5c, x5t and x5t#S256 are of the certificate", () => {
     const root = makeCertificate({ commonName: "root" });
     const leaf = makeCertificate({ issuer: root });
     const { raw } = new X509Certificate(leaf.certificate);
-    const jwk = publicJwkOf(chainOf(leaf.certificate + root.certificate), { kid: "k", alg: "ES256" });
+    const { jwk } = certifiedEntry(chainOf(leaf.certificate + root.certificate), { kid: "k", alg: "ES256" });
     expect(jwk.x5c).toEqual([raw.toString("base64"), new X509Certificate(root.certificate).raw.toString("base64")]);
     expect(jwk.x5t).toBe(createHash("sha1").update(raw).digest("base64url"));
     expect(jwk["x5t#S256"]).toBe(createHash("sha256").update(raw).digest("base64url"));
@@ -84,13 +74,13 @@ describe("keyIdOf", () => {
   });
 });
 
-describe("keyTypeOf", () => {
+describe("keyUseOf", () => {
   test.each([
     ["rsa1024", "an RSA key of 1024 bits is too small; 2048 bits are the least"],
     ["secp256k1", "the curve secp256k1 is not one of P-256, P-384 and P-521"],
     ["ed448", "a key of type ed448 cannot be published; use RSA, EC or Ed25519"],
   ] as const)("refuses %s", (keyType, unsupported) => {
-    expect(keyTypeOf(chainOf(makeCertificate({ keyType }).certificate).publicKey)).toEqual({ unsupported });
+    expect(keyUseOf(chainOf(makeCertificate({ keyType }).certificate).publicKey)).toEqual({ unsupported });
   });
 });
 
@@ -99,7 +89,7 @@ describe("keyTypeOf", () => {
 function key(kid: string): PublicJwk {
   const chain = readCertificateChain(parseCertificatePem(makeCertificate().certificate).certificates);
   if (!chain) throw new Error("the test's own certificate cannot be read");
-  return publicJwkOf(chain, { kid, alg: "ES256" });
+  return certifiedEntry(chain, { kid, alg: "ES256" }).jwk;
 }
 const good = key("a");
 const withKey = (changed: object): string => JSON.stringify({ keys: [{ ...good, ...changed }] });
@@ -137,13 +127,35 @@ describe("the JWKS document", () => {
   });
 });
 
-describe("entriesOfJwks", () => {
-  test("reads what others published as far as it can be used", () => {
-    const original = { kid: "3c11eb5522c3f8b1", kty: "RSA", alg: "RS512", key_ops: ["verify"], x5c: ["AAAA"] };
-    expect(entriesOfJwks(JSON.stringify({ keys: [original, { kid: "no certificate" }, 7] }))).toEqual([original]);
+describe("a document of others", () => {
+  const own = createPublicKey(makeCertificate().privateKey).export({ format: "jwk" });
+  const small = createPublicKey(makeCertificate({ keyType: "rsa1024" }).privateKey).export({ format: "jwk" });
+
+  test("gives keys under their own kid and alg, with and without certificates, of any size", () => {
+    expect(foreignEntryOf({ ...own, kid: "one", alg: "ES256", key_ops: ["verify"] })).toMatchObject({ jwk: { kid: "one", alg: "ES256", x: own.x } });
+    expect(foreignEntryOf({ ...small, kid: "two" })).toMatchObject({ jwk: { kid: "two", n: small.n }, notAfterMs: undefined });
+    expect(foreignEntryOf(own)?.jwk.kid).toBe(foreignEntryOf(own)?.thumbprint);
+    expect(foreignEntryOf({ ...good, x5c: [...(good.x5c ?? [])] })?.jwk).toEqual(good);
   });
 
-  test.each(["", "{", "[]", "null", '{"keys":{}}'])("finds nothing in %j", (text) => {
-    expect(entriesOfJwks(text)).toEqual([]);
+  test("gives nothing that is secret, for something else or no key, and passes on no other member", () => {
+    expect(foreignEntryOf({ kty: "oct", k: "AAAA", kid: "s" })).toBeUndefined();
+    expect(foreignEntryOf({ ...own, use: "enc" })).toBeUndefined();
+    expect(foreignEntryOf({ ...own, x: "AAAA" })).toBeUndefined();
+    expect(foreignEntryOf(7)).toBeUndefined();
+    expect(foreignEntryOf({ ...own, d: "AAAA", alg: "none" })?.jwk).toEqual({ ...own, use: "sig", kid: expect.any(String) });
+  });
+
+  test("what Keyturn would not publish by itself is known", () => {
+    const weakness = (raw: object): string | undefined => weaknessOf(foreignEntryOf(raw) ?? { jwk: good });
+    expect([weakness(own), weakness(small), weaknessOf({ jwk: good })]).toEqual([
+      "it has no certificate",
+      "an RSA key of 1024 bits is too small; 2048 bits are the least",
+      undefined,
+    ]);
+  });
+
+  test.each(["", "{", "[]", "null", '{"keys":{}}'])("is none: %j", (text) => {
+    expect(rawEntriesOf(text)).toBeUndefined();
   });
 });

@@ -1,125 +1,69 @@
-// Public keys as JWKs (RFC 7517) and the JWKS document made of them: algorithms, members, checks.
+// Public keys as JWKs (RFC 7517) and the JWKS document made of them: members, text, checks.
 import { Buffer } from "node:buffer";
-import { createHash, type KeyObject } from "node:crypto";
+import { createHash } from "node:crypto";
 import * as z from "zod";
+import { type KeyMembers, type SignatureAlgorithm, signatureAlgorithms, thumbprintOf } from "../../public-key.ts";
 import type { CertificateChain } from "./certificates.ts";
 
-// Which signature algorithms (RFC 7518, RFC 8037) go with which kind of key, and which keys are strong enough to be published.
+// An entry of a document, built member by member so that nothing private can ever be in it.
 
-/** Every value that a published `alg` can have. */
-export const signatureAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
-
-export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
-
-/** The kinds of keys that can be published. */
-type KeyType = "RSA" | "P-256" | "P-384" | "P-521" | "Ed25519";
-
-/** RFC 7518, section 3.3: a key of 2048 bits or larger must be used. */
-const minRsaBits = 2048;
-
-/** OpenSSL's names of the curves that JWS knows. */
-const curves: ReadonlyMap<string | undefined, KeyType> = new Map([
-  ["prime256v1", "P-256"],
-  ["secp384r1", "P-384"],
-  ["secp521r1", "P-521"],
-]);
-
-/** For each kind of key the algorithms it can be used with, the usual one first. */
-const algorithms: Readonly<Record<KeyType, readonly [SignatureAlgorithm, ...SignatureAlgorithm[]]>> = {
-  RSA: ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  "P-256": ["ES256"],
-  "P-384": ["ES384"],
-  "P-521": ["ES512"],
-  Ed25519: ["EdDSA"],
-};
-
-/** The kind of a public key, or what is wrong with it. */
-export function keyTypeOf(publicKey: KeyObject): KeyType | { readonly unsupported: string } {
-  const { asymmetricKeyType, asymmetricKeyDetails } = publicKey;
-  if (asymmetricKeyType === "rsa") {
-    const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-    return bits >= minRsaBits ? "RSA" : { unsupported: `an RSA key of ${bits} bits is too small; ${minRsaBits} bits are the least` };
-  }
-  if (asymmetricKeyType === "ec") {
-    const curve = asymmetricKeyDetails?.namedCurve;
-    return curves.get(curve) ?? { unsupported: `the curve ${curve ?? "of the EC key"} is not one of P-256, P-384 and P-521` };
-  }
-  if (asymmetricKeyType === "ed25519") return "Ed25519";
-  return { unsupported: `a key of type ${asymmetricKeyType ?? "unknown"} cannot be published; use RSA, EC or Ed25519` };
-}
-
-/** The algorithms that a kind of key can be used with; the first is the default. */
-export function algorithmsFor(keyType: KeyType): readonly [SignatureAlgorithm, ...SignatureAlgorithm[]] {
-  return algorithms[keyType];
-}
-
-/** True if `text` names an algorithm. */
-export function isSignatureAlgorithm(text: unknown): text is SignatureAlgorithm {
-  return signatureAlgorithms.some((algorithm) => algorithm === text);
-}
-
-// A certificate's public key as a JWK (RFC 7517), built member by member so that nothing private can ever be in it.
-
-/** The members that are the key itself. */
-type KeyMembers =
-  | { readonly kty: "RSA"; readonly n: string; readonly e: string }
-  | { readonly kty: "EC"; readonly crv: string; readonly x: string; readonly y: string }
-  | { readonly kty: "OKP"; readonly crv: string; readonly x: string };
-
-/** A published key. There is no `key_ops`: it says the same as `use`, and RFC 7517 advises against giving both. */
+/**
+ * A published key. There is no `key_ops`: it says the same as `use`, and RFC 7517 advises against giving both. Only entries of documents that were
+ * taken over can be without `alg`, and only those and plain public keys without a certificate.
+ */
 export type PublicJwk = KeyMembers & {
   readonly use: "sig";
-  readonly alg: SignatureAlgorithm;
+  readonly alg?: string;
   readonly kid: string;
-  readonly x5c: readonly string[];
-  readonly x5t: string;
-  readonly "x5t#S256": string;
+  readonly x5c?: readonly [string, ...string[]];
+  readonly x5t?: string;
+  readonly "x5t#S256"?: string;
 };
+
+/** A public key with all that is said of it: its JWK, and what identifies the key itself, whatever it is called. */
+export interface KeyEntry {
+  readonly jwk: PublicJwk;
+  /** RFC 7638. */
+  readonly thumbprint: string;
+  /** When its certificate expires, if it has one. */
+  readonly notAfterMs: number | undefined;
+}
 
 /** How a key gets its `kid`: from the key (RFC 7638), so that it outlives renewals; or from the certificate, as rieset/jwks-operator does it. */
 export const keyIdSchemes = ["Thumbprint", "CertificateSHA1"] as const;
 
 export type KeyIdScheme = (typeof keyIdSchemes)[number];
 
-/** The JWK of a chain's leaf. */
-export function publicJwkOf(chain: CertificateChain, { kid, alg }: { readonly kid: string; readonly alg: SignatureAlgorithm }): PublicJwk {
-  const leaf = Buffer.from(chain.certificates[0], "base64");
-  return {
-    ...keyMembersOf(chain.publicKey),
+/** Which entry of a document this is: one key can be there under several `kid`s, and with several algorithms. */
+export function entryId({ jwk: { kid, alg = "" } }: Pick<KeyEntry, "jwk">): string {
+  return `${kid} ${alg}`;
+}
+
+/** The entry of a chain's leaf. */
+export function certifiedEntry(chain: CertificateChain, { kid, alg }: { readonly kid: string; readonly alg: string | undefined }): KeyEntry {
+  const { certificates, members, thumbprint, notAfterMs } = chain;
+  const leaf = Buffer.from(certificates[0], "base64");
+  const jwk: PublicJwk = {
+    ...members,
     use: "sig",
-    alg,
+    ...(alg !== undefined && { alg }),
     kid,
-    x5c: chain.certificates,
+    x5c: certificates,
     x5t: createHash("sha1").update(leaf).digest("base64url"),
     "x5t#S256": createHash("sha256").update(leaf).digest("base64url"),
   };
+  return { jwk, thumbprint, notAfterMs };
+}
+
+/** The entry of a key without a certificate. */
+export function plainEntry(members: KeyMembers, { kid, alg }: { readonly kid: string; readonly alg: string | undefined }): KeyEntry {
+  return { jwk: { ...members, use: "sig", ...(alg !== undefined && { alg }), kid }, thumbprint: thumbprintOf(members), notAfterMs: undefined };
 }
 
 /** The `kid` of a chain's leaf. */
 export function keyIdOf(chain: CertificateChain, scheme: KeyIdScheme): string {
-  if (scheme === "Thumbprint") return thumbprintOf(keyMembersOf(chain.publicKey));
+  if (scheme === "Thumbprint") return chain.thumbprint;
   return createHash("sha1").update(Buffer.from(chain.certificates[0], "base64")).digest("hex").slice(0, 16);
-}
-
-/** RFC 7638 with SHA-256: the required members alone, in lexicographic order, without white space. RFC 8037 says which they are for OKP. */
-export function thumbprintOf(members: KeyMembers): string {
-  return createHash("sha256")
-    .update(JSON.stringify(requiredMembers(members)))
-    .digest("base64url");
-}
-
-function requiredMembers(key: KeyMembers): object {
-  if (key.kty === "RSA") return { e: key.e, kty: key.kty, n: key.n };
-  if (key.kty === "EC") return { crv: key.crv, kty: key.kty, x: key.x, y: key.y };
-  return { crv: key.crv, kty: key.kty, x: key.x };
-}
-
-function keyMembersOf(publicKey: KeyObject): KeyMembers {
-  const { kty, n, e, crv, x, y } = publicKey.export({ format: "jwk" });
-  if (kty === "RSA" && n && e) return { kty, n, e };
-  if (kty === "EC" && crv && x && y) return { kty, crv, x, y };
-  if (kty === "OKP" && crv && x) return { kty, crv, x };
-  throw new Error(`a public key of type ${kty ?? "unknown"} has no JWK form; only RSA, EC and OKP keys should get here`);
 }
 
 // The JWKS document as text: written, and checked before anything is published.
@@ -137,26 +81,36 @@ export function jwksSizeBytes(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
+/** How JWKs write bytes. */
+export const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 
-const certified = {
+/** What else a document that was taken over may give as `alg`. */
+export const publishedAlgorithms = [...signatureAlgorithms, "ES256K", "Ed448"] as const;
+
+const described = {
   use: z.literal("sig"),
-  alg: z.enum(signatureAlgorithms),
+  alg: z.enum(publishedAlgorithms).optional(),
   kid: z.string().min(1),
-  x5c: z.array(z.base64().min(1)).min(1),
-  x5t: base64url,
-  "x5t#S256": base64url,
+  x5c: z.array(z.base64().min(1)).min(1).optional(),
+  x5t: base64url.optional(),
+  "x5t#S256": base64url.optional(),
 };
+
+/** The curves that Keyturn publishes by itself, and those that it keeps in documents that it took over. */
+export const ecCurves = ["P-256", "P-384", "P-521", "secp256k1"] as const;
+export const edwardsCurves = ["Ed25519", "Ed448"] as const;
 
 /** Strict: a member that is not named here, such as a private one, makes the JWKS document invalid. */
 const publicJwk = z.discriminatedUnion("kty", [
-  z.strictObject({ kty: z.literal("RSA"), n: base64url, e: base64url, ...certified }),
-  z.strictObject({ kty: z.literal("EC"), crv: z.enum(["P-256", "P-384", "P-521"]), x: base64url, y: base64url, ...certified }),
-  z.strictObject({ kty: z.literal("OKP"), crv: z.literal("Ed25519"), x: base64url, ...certified }),
+  z.strictObject({ kty: z.literal("RSA"), n: base64url, e: base64url, ...described }),
+  z.strictObject({ kty: z.literal("EC"), crv: z.enum(ecCurves), x: base64url, y: base64url, ...described }),
+  z.strictObject({ kty: z.literal("OKP"), crv: z.enum(edwardsCurves), x: base64url, ...described }),
 ]);
 
 const jwks = z.strictObject({
-  keys: z.array(publicJwk).refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length, "two keys have the same kid"),
+  keys: z
+    .array(publicJwk)
+    .refine((keys) => new Set(keys.map(({ kid, alg = "" }) => `${kid} ${alg}`)).size === keys.length, "two keys have the same kid and alg"),
 });
 
 /** What is wrong with a document that is about to be published; undefined if nothing is. Never quotes the JWKS document. */
@@ -173,22 +127,11 @@ export function problemWithJwks(text: string): string | undefined {
   return issue && `the document is not a JWKS: ${issue.path.join(".") || "the whole"}: ${issue.message}`;
 }
 
-/** A document that somebody published, whatever its entries are. */
-const publishedDocument = z.looseObject({ keys: z.array(z.unknown()) });
-
-/** An entry of a document that somebody published, as far as it is needed to go on publishing its key. */
-const publishedEntry = z.looseObject({ kid: z.string().min(1), alg: z.string().optional(), x5c: z.array(z.string()).min(1) });
-
-type PublishedEntry = z.infer<typeof publishedEntry>;
-
-/** The entries of a published document that have a `kid` and a certificate; none if the text is no JWKS. Written for any JWKS, not only ours. */
-export function entriesOfJwks(text: string): readonly PublishedEntry[] {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  const { data } = publishedDocument.safeParse(document);
-  return (data?.keys ?? []).flatMap((key) => publishedEntry.safeParse(key).data ?? []);
+/** The algorithm that a key is published with, or undefined if it cannot be used with the one that was asked for. */
+export function algorithmFor(
+  { kind, algorithms }: { readonly kind: string; readonly algorithms: readonly [SignatureAlgorithm, ...SignatureAlgorithm[]] },
+  { algorithm, rsaAlgorithm }: { readonly algorithm: SignatureAlgorithm | undefined; readonly rsaAlgorithm: SignatureAlgorithm },
+): SignatureAlgorithm | undefined {
+  const wanted = algorithm ?? (kind === "RSA" ? rsaAlgorithm : algorithms[0]);
+  return algorithms.find((possible) => possible === wanted);
 }

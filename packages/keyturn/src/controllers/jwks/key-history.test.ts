@@ -1,7 +1,7 @@
 // The rules of rotation one by one, and a whole rotation from T0 to T3.
 import { describe, expect, test } from "vitest";
-import { advanceHistory, type HistoryRules, type PublishedKey, type Source } from "./key-history.ts";
-import type { PublicJwk } from "./jwk.ts";
+import { advanceHistory, type HistoryRules, type PendingKey, type PublishedKey, type Source } from "./key-history.ts";
+import type { KeyEntry, PublicJwk } from "./jwk.ts";
 
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);
@@ -13,17 +13,16 @@ const immediate: HistoryRules = { ...rolling, oldKeys: { type: "replace" } };
 function jwk(kid: string, certificate = "1"): PublicJwk {
   return { kty: "OKP", crv: "Ed25519", x: "x", use: "sig", alg: "EdDSA", kid, x5c: ["c"], x5t: "t", "x5t#S256": `${kid}-${certificate}` };
 }
-const holds = (name: string, kid: string, certificate?: string): Source => ({
-  name,
-  key: { jwk: jwk(kid, certificate), notAfterMs: t0 + 2 * ttlMs },
-});
-const unavailable = (name: string): Source => ({ name, key: undefined });
+const entry = (kid: string, certificate?: string): KeyEntry => ({ jwk: jwk(kid, certificate), thumbprint: kid, notAfterMs: t0 + 2 * ttlMs });
+const holds = (name: string, kid: string, certificate?: string): Source => ({ name, keys: [entry(kid, certificate)], passed: [] });
+const unavailable = (name: string): Source => ({ name, keys: undefined, passed: [] });
+const after = (source: Source, ...kids: readonly string[]): Source => ({ ...source, passed: kids.map((kid) => entry(kid)) });
 
 /** Plays steps one after the other from nothing. */
-function play(...steps: readonly { at: number; sources: readonly Source[]; rules?: HistoryRules }[]) {
+function play(...steps: readonly { at: number; sources: readonly Source[]; rules?: Partial<HistoryRules>; pending?: readonly PendingKey[] }[]) {
   let published: readonly PublishedKey[] = [];
-  return steps.map(({ at, sources, rules = rolling }) => {
-    const step = advanceHistory(published, { sources, rules, nowMs: at });
+  return steps.map(({ at, sources, rules = rolling, pending = [] }) => {
+    const step = advanceHistory({ keys: published, pending }, { sources, rules: { ...rolling, ...rules }, nowMs: at });
     published = step.keys;
     return {
       keys: step.keys.map(({ jwk: { kid }, standing }) => `${kid} ${standing.state}`),
@@ -195,4 +194,56 @@ describe("space", () => {
     });
     expect(play(...steps, { ...last, rules: atMost(1) }).at(-1)).toMatchObject({ keys: ["d Active", "o Active"] });
   });
+});
+
+describe("a key that came and went", () => {
+  test("before it could be published joins as one that was replaced now", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [after(holds("tls", "c"), "a", "b")] });
+    expect(second).toMatchObject({ keys: ["c Active", "a Retiring", "b Retiring"], nextAtMs: t0 + 1 + ttlMs });
+  });
+
+  test("and was written down before a restart does too", () => {
+    const pending = [{ ...entry("b"), source: "tls", sinceMs: t0 }];
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [holds("tls", "c")], pending });
+    expect(second?.keys).toEqual(["c Active", "a Retiring", "b Retiring"]);
+  });
+
+  test("was retiring, and keeps the later of its dates", () => {
+    const [, , third] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [holds("tls", "b")] },
+      { at: t0 + hourMs, sources: [after(holds("tls", "b"), "b", "a")] },
+    );
+    expect(third).toMatchObject({ keys: ["b Active", "a Retiring"], nextAtMs: t0 + hourMs + ttlMs });
+  });
+
+  test("is the last word of a Secret that is gone: it is in use, and the one before it retires", () => {
+    const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [after(unavailable("tls"), "a", "b")] });
+    expect(second?.keys).toEqual(["b Active", "a Retiring"]);
+  });
+
+  test("is not published if it is revoked, or if old keys are not kept", () => {
+    const last = (rules: Partial<HistoryRules>) =>
+      play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [after(holds("tls", "c"), "a", "b")], rules }).at(-1)?.keys;
+    expect(last({ revoked: new Set(["b"]) })).toEqual(["c Active", "a Retiring"]);
+    expect(last(immediate)).toEqual(["c Active"]);
+  });
+});
+
+test("while nobody knows the time no key's time is over, and new ones are published all the same", () => {
+  const [, , third, fourth] = play(
+    { at: t0, sources: [holds("tls", "a")] },
+    { at: t0 + 1, sources: [holds("tls", "b")] },
+    { at: t0 + 9 * ttlMs, sources: [holds("tls", "c")], rules: { frozen: true } },
+    { at: t0 + 2, sources: [holds("tls", "c")] },
+  );
+  expect(third).toMatchObject({ keys: ["c Active", "b Retiring", "a Retiring"], nextAtMs: undefined });
+  expect(fourth?.keys).toEqual(["c Active", "b Retiring", "a Retiring"]);
+});
+
+test("another algorithm is another entry of the same key, and the one before it retires", () => {
+  const other: Source = { name: "tls", keys: [{ ...entry("a"), jwk: { ...jwk("a"), alg: "Ed25519" } }], passed: [] };
+  const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [other] });
+  expect(second).toMatchObject({ keys: ["a Active", "a Retiring"], changes: ["Retired a", "Added a"] });
+  expect(second?.full.map((key) => key.jwk.alg)).toEqual(["Ed25519", "EdDSA"]);
 });

@@ -1,40 +1,46 @@
 // The life of published keys: which are added, retired, revived and removed, given what the sources hold now. Pure, and the heart of the controller.
-import type { PublicJwk } from "./jwk.ts";
+import { entryId, type KeyEntry } from "./jwk.ts";
 
 /** Where a key is in its life. Both times of a retiring key are fixed when it is replaced, so that no later step of the clock or of the spec moves them. */
-type Standing = { readonly state: "Active" } | { readonly state: "Retiring"; readonly replacedAtMs: number; readonly removeAtMs: number };
+type Standing = { readonly state: "Active" } | Retiring;
+interface Retiring {
+  readonly state: "Retiring";
+  readonly replacedAtMs: number;
+  readonly removeAtMs: number;
+}
 
-/** A key that is published. Its `jwk.kid` is its identity. */
-export interface PublishedKey {
-  readonly jwk: PublicJwk;
-  /** The Secret that it came from. */
-  readonly source: string;
-  readonly sinceMs: number;
-  /** When its certificate expires. Reported; a key is not removed for it. */
-  readonly notAfterMs: number;
+/** A key that is published. */
+export interface PublishedKey extends PendingKey {
   readonly standing: Standing;
 }
 
-/** A key that a Secret holds. */
-export interface SourceKey {
-  readonly jwk: PublicJwk;
-  readonly notAfterMs: number;
+/** A key that a source was seen to hold and that is not published yet. */
+export interface PendingKey extends KeyEntry {
+  /** The source that it came from; empty if nobody knows. */
+  readonly source: string;
+  /** When it was first published; of one that is pending, when it was first seen. */
+  readonly sinceMs: number;
 }
 
-/** A Secret that keys come from. Without `key` it is missing or invalid at present, and what came from it stays as it is. */
+/** Something that keys come from, such as a Secret. */
 export interface Source {
   readonly name: string;
-  readonly key: SourceKey | undefined;
+  /** What it holds. Undefined: it is missing or invalid at present, and what came from it stays as it is. */
+  readonly keys: readonly KeyEntry[] | undefined;
+  /** What it held since the last run and no longer holds, the last one last. Such a key may have signed. */
+  readonly passed: readonly KeyEntry[];
 }
 
 /** What the spec says about old keys. */
 export interface HistoryRules {
   /** For keys that are replaced from now on. `keep`: they stay for that long. `replace`: they go when they are replaced. */
   readonly oldKeys: { readonly type: "keep"; readonly ttlMs: number } | { readonly type: "replace" };
-  /** Keys that must not be published, whatever else is true of them. */
+  /** Thumbprints of keys that must not be published, whatever they are called and whatever else is true of them. */
   readonly revoked: ReadonlySet<string>;
   /** True if these keys can be published together. Where they cannot, retiring keys go, the one that was replaced first before the others. */
   readonly fits: (keys: readonly PublishedKey[]) => boolean;
+  /** Nobody knows what time it is: no key's time is over. */
+  readonly frozen?: boolean;
 }
 
 /** Something that happened to a key. */
@@ -45,55 +51,75 @@ export interface KeyChange {
 }
 
 /** The keys to publish, active ones in the order of their sources, then retiring ones, the one that was replaced last first. */
-interface HistoryStep {
+export interface HistoryStep {
   readonly keys: readonly PublishedKey[];
   readonly changes: readonly KeyChange[];
   /** When time alone changes the keys; undefined if it never does. */
   readonly nextAtMs: number | undefined;
 }
 
-/** Brings the published keys up to what the sources hold at `nowMs`. */
+/**
+ * Brings the published keys up to what the sources hold at `nowMs`.
+ *
+ * Guarantees, for `keep`: every key that a source holds is published; every key that one held, as far as `pending` and `passed` know, is published
+ * from now on as one that was replaced now; no key goes before its time but by `revoked` and `fits`.
+ */
 export function advanceHistory(
-  published: readonly PublishedKey[],
+  { keys: published, pending }: { readonly keys: readonly PublishedKey[]; readonly pending: readonly PendingKey[] },
   { sources, rules, nowMs }: { readonly sources: readonly Source[]; readonly rules: HistoryRules; readonly nowMs: number },
 ): HistoryStep {
   const changes: KeyChange[] = [];
   const note = (type: KeyChange["type"], { jwk: { kid }, source }: Pick<PublishedKey, "jwk" | "source">): void =>
     void changes.push({ type, kid, source });
-  const current = currentKeys(sources, rules.revoked);
-  const unavailable = new Set(sources.filter(({ key }) => !key).map(({ name }) => name));
+  const isRevoked = ({ thumbprint }: KeyEntry): boolean => rules.revoked.has(thumbprint);
+  const seen = seenKeys(sources, pending, nowMs).filter((key) => !isRevoked(key));
+  const available = sources.map((source) => lastWordOf(source, seen));
+  const current = currentKeys(available, isRevoked);
+  const unavailable = new Set(available.filter(({ keys }) => !keys).map(({ name }) => name));
   const isHeld = ({ source, standing }: PublishedKey): boolean => standing.state === "Active" && unavailable.has(source);
-  const unrevoked = published.filter((key) => !rules.revoked.has(key.jwk.kid));
   // A key is replaced only by another one: while there is none, the old ones stay, or the JWKS document would end up empty.
-  const replaced = current.size > 0 || unrevoked.some(isHeld);
+  const replaced = current.size > 0 || published.some((key) => !isRevoked(key) && isHeld(key));
+  const retiring = (ttlMs: number): Retiring => ({ state: "Retiring", replacedAtMs: nowMs, removeAtMs: nowMs + ttlMs });
+  const passed = new Map(seen.filter((key) => !current.has(entryId(key))).map((key) => [entryId(key), key]));
+  const { oldKeys } = rules;
   const keys: PublishedKey[] = [];
 
   for (const key of published) {
-    const successor = current.get(key.jwk.kid);
-    if (rules.revoked.has(key.jwk.kid)) {
+    const successor = current.get(entryId(key));
+    const isOver = key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs && !rules.frozen;
+    if (isRevoked(key)) {
       note("Revoked", key);
     } else if (successor) {
       if (key.standing.state === "Retiring") note("Revived", key);
       else if (key.jwk["x5t#S256"] !== successor.jwk["x5t#S256"]) note("Renewed", key);
       keys.push({ ...successor, sinceMs: key.sinceMs });
-    } else if (key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs) {
+    } else if (key.standing.state === "Retiring" && oldKeys.type === "keep" && passed.has(entryId(key))) {
+      // It was in use again for a moment, and may have signed then.
+      const standing = retiring(oldKeys.ttlMs);
+      keys.push({ ...key, standing: standing.removeAtMs > key.standing.removeAtMs ? standing : key.standing });
+    } else if (isOver) {
       note("Removed", key);
     } else if (key.standing.state === "Retiring" || !replaced || isHeld(key)) {
       // What is retiring was promised to stay until its date: what the spec says of old keys counts for those that are replaced from now on.
       keys.push(key);
-    } else if (rules.oldKeys.type === "replace") {
+    } else if (oldKeys.type === "replace") {
       note("Removed", key);
     } else {
       note("Retired", key);
-      keys.push({ ...key, standing: { state: "Retiring", replacedAtMs: nowMs, removeAtMs: nowMs + rules.oldKeys.ttlMs } });
+      keys.push({ ...key, standing: retiring(oldKeys.ttlMs) });
     }
   }
 
-  const known = new Set(published.map(({ jwk }) => jwk.kid));
+  const known = new Set(published.map(entryId));
   for (const key of current.values()) {
-    if (known.has(key.jwk.kid)) continue;
+    if (known.has(entryId(key))) continue;
     note("Added", key);
     keys.push({ ...key, sinceMs: nowMs });
+  }
+  for (const key of passed.values()) {
+    if (known.has(entryId(key)) || oldKeys.type === "replace") continue;
+    note("Added", key);
+    keys.push({ ...key, sinceMs: nowMs, standing: retiring(oldKeys.ttlMs) });
   }
 
   const order = new Map(sources.map(({ name }, index) => [name, index]));
@@ -104,7 +130,7 @@ export function advanceHistory(
     note("Dropped", last);
     keys.pop();
   }
-  return { keys, changes, nextAtMs: nextRemovalOf(keys) };
+  return { keys, changes, nextAtMs: rules.frozen ? undefined : nextRemovalOf(keys) };
 }
 
 /** When the next retiring key goes; undefined if none is retiring. */
@@ -113,14 +139,30 @@ export function nextRemovalOf(keys: readonly PublishedKey[]): number | undefined
   return times.length > 0 ? Math.min(...times) : undefined;
 }
 
-/** What the sources hold, by `kid`. A key that two Secrets hold counts for the first of them. */
-function currentKeys(sources: readonly Source[], revoked: ReadonlySet<string>): ReadonlyMap<string, Omit<PublishedKey, "sinceMs">> {
-  const keys = new Map<string, Omit<PublishedKey, "sinceMs">>();
-  for (const { name, key } of sources) {
-    if (!key || revoked.has(key.jwk.kid) || keys.has(key.jwk.kid)) continue;
-    keys.set(key.jwk.kid, { ...key, source: name, standing: { state: "Active" } });
+/** What the sources held, in the order in which it was seen. */
+function seenKeys(sources: readonly Source[], pending: readonly PendingKey[], nowMs: number): readonly PendingKey[] {
+  return [...pending, ...sources.flatMap(({ name, passed }) => passed.map((key) => ({ ...key, source: name, sinceMs: nowMs })))];
+}
+
+/** A source that is not available holds what it was last seen to hold, if that was never published: it counts as any other then. */
+function lastWordOf(source: Source, seen: readonly PendingKey[]): Pick<Source, "name" | "keys"> {
+  const last = source.keys ? undefined : seen.findLast(({ source: name }) => name === source.name);
+  return last ? { name: source.name, keys: [last] } : source;
+}
+
+/** What the sources hold. A key that two of them hold counts for the first. */
+function currentKeys(
+  sources: readonly Pick<Source, "name" | "keys">[],
+  isRevoked: (key: KeyEntry) => boolean,
+): ReadonlyMap<string, Omit<PublishedKey, "sinceMs">> {
+  const current = new Map<string, Omit<PublishedKey, "sinceMs">>();
+  for (const { name, keys = [] } of sources) {
+    for (const { jwk, thumbprint, notAfterMs } of keys) {
+      const key = { jwk, thumbprint, notAfterMs, source: name, standing: { state: "Active" } } as const;
+      if (!isRevoked(key) && !current.has(entryId(key))) current.set(entryId(key), key);
+    }
   }
-  return keys;
+  return current;
 }
 
 /** Active keys by source, those of a source that is no longer listed after them; then retiring ones, newest first. */

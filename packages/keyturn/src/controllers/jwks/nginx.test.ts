@@ -7,7 +7,10 @@ const options: NginxOptions = {
   name: { namespace: "shop", name: "site" },
   configMapName: "nginx",
   documentConfigMapName: "keys",
+  documentReplaced: undefined,
   config,
+  answers: { cacheSeconds: 3600, corsOrigins: ["*"] },
+  tls: undefined,
   pods: { image: "nginx:x", replicas: 2, resources: { requests: { cpu: "50m" } } },
   owner: { apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", name: "site", uid: "u", controller: true },
 };
@@ -26,6 +29,13 @@ describe("the Deployment", () => {
               "daemon off;",
             ],
             "image": "nginx:x",
+            "lifecycle": {
+              "preStop": {
+                "sleep": {
+                  "seconds": 5,
+                },
+              },
+            },
             "livenessProbe": {
               "httpGet": {
                 "path": "/healthz",
@@ -61,6 +71,7 @@ describe("the Deployment", () => {
               },
               "readOnlyRootFilesystem": true,
             },
+            "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [
               {
                 "mountPath": "/etc/nginx/conf.d",

@@ -1,27 +1,33 @@
-// What the plan for one object is made from, and how it is gathered: from the caches, and from the API server only for names that they do not show.
+// What the plan for one object is made from, and how it is gathered: from the caches, and from the API server only if they may be behind.
 import {
   type Cache,
   ConfigMap,
   Deployment,
+  isApiError,
   keyOf,
   keyOfObject,
   type Kind,
   type KubeObject,
-  type Live as KnownLive,
+  type Live,
   nameOf,
   type ObjectKey,
   type ObjectName,
   type Owner,
+  ownershipOf,
+  Pod,
+  resourceOf,
   type Run,
-  Service,
   type Stored,
 } from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
 import type { JwksStatus } from "./api.ts";
 import type { CertificateSecret } from "./certificates.ts";
-import { isDocumentConfigMap } from "./config-map.ts";
+import { isDocumentConfigMap, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
-import { type Claim, claimKey, type Rival } from "./name-claims.ts";
-import type { JwksSettings, SettingsResult } from "./settings.ts";
+import type { PassedSecrets } from "./passed-secrets.ts";
+import { selectorOf } from "./nginx.ts";
+import { isRolledOut, patienceMs, waitingSinceMs } from "./rollout.ts";
+import type { SettingsResult } from "./settings.ts";
 
 /** An object of either kind, as far as the plan looks at it itself; its spec comes as settings. */
 export interface JwksObject extends KubeObject {
@@ -36,30 +42,26 @@ export interface Observation {
   readonly settings: SettingsResult;
   /** The Secrets that exist, by name. */
   readonly secrets: ReadonlyMap<string, CertificateSecret>;
-  /** What there is under the names that the object wants, whoever's it is. */
-  readonly live: Live;
-  /** Everything that is marked as kept for this object. */
+  /** What they held since the last run and no longer hold, by name. */
+  readonly passed: ReadonlyMap<string, readonly CertificateSecret[]>;
+  /** The documents in ConfigMaps of others that are to be merged, by name. */
+  readonly merged: ReadonlyMap<string, string>;
+  /** Everything of ours in the namespace that has a name which the object wants, and everything that is kept for it under any name. */
   readonly owned: readonly OwnedObject[];
-  /** Other objects, of both kinds, that want one of the same names. */
-  readonly rivals: readonly Rival[];
+  /** nginx's pods; undefined if nobody looked, because all is well or a rollout has only begun. */
+  readonly pods: readonly Stored<Pod>[] | undefined;
   /** The least time between two changes of the ConfigMap; 0 for none. */
   readonly configMapIntervalMs: number;
 }
 
-export interface Live {
-  readonly configMap?: Stored<ConfigMap> | undefined;
-  readonly nginxConfigMap?: Stored<ConfigMap> | undefined;
-  readonly deployment?: Stored<Deployment> | undefined;
-  readonly service?: Stored<Service> | undefined;
-}
-
-interface OwnedObject {
+/** An object that carries our label: kept for this object, or for another one if it has a name that this one wants. */
+export interface OwnedObject {
   readonly kind: Kind;
   readonly object: Stored<KubeObject>;
 }
 
 /** Where the object lives. */
-export function nameOfObject({ object: { metadata } }: Pick<Observation, "object">): ObjectName {
+export function nameOfObject({ object: { metadata } }: { readonly object: Stored<KubeObject> }): ObjectName {
   return metadata.namespace === undefined ? { name: metadata.name } : { namespace: metadata.namespace, name: metadata.name };
 }
 
@@ -68,46 +70,45 @@ export function ownerOfObservation(observation: Pick<Observation, "kind" | "obje
   return { kind: observation.kind, name: nameOfObject(observation) };
 }
 
-/** Every name that an object of this name and these settings wants, with what is there now: the JWKS document's, then nginx's. */
-export function claimsOf(name: ObjectName, settings: JwksSettings, live: Live = {}): readonly [Claim, ...Claim[]] {
-  const named = (other: string): ObjectName => ({ ...name, name: other });
-  const document: Claim = { kind: ConfigMap, name: named(settings.configMapName), live: live.configMap };
-  if (!settings.nginx) return [document];
-  return [
-    document,
-    { kind: ConfigMap, name: named(settings.nginx.configMapName), live: live.nginxConfigMap },
-    { kind: Deployment, name, live: live.deployment },
-    { kind: Service, name, live: live.service },
-  ];
+/** True if an object is kept for the observed one. */
+export function isOurs(observation: Observation, object: KubeObject): boolean {
+  return ownershipOf(object, keyturn, ownerOfObservation(observation)) === "ours";
+}
+
+/** What there is of this kind and name, if it carries our label. */
+export function found<T extends KubeObject>({ owned }: Observation, kind: Kind<T>, name: ObjectName): Stored<T> | undefined {
+  const key = keyOf(name);
+  // Caches are of one kind each, so what is of the kind is of its type.
+  return owned.find((other) => resourceOf(other.kind) === resourceOf(kind) && keyOfObject(other.object) === key)?.object as Stored<T> | undefined;
+}
+
+/** The published ConfigMap of this name, if it is kept for the observed object. */
+export function ownDocument(observation: Observation, configMapName: string): Stored<ConfigMap> | undefined {
+  const live = found(observation, ConfigMap, { ...nameOfObject(observation), name: configMapName });
+  return live && isOurs(observation, live) ? live : undefined;
 }
 
 /**
- * What is known about an object that is to be applied: every name that is claimed was looked at.
- * The JWKS document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
+ * What is known about an object that is to be applied. One that carries our label is in a cache of ours; who has the name otherwise is found out by
+ * the write, which touches nothing then.
+ * A JWKS document's next keys are made from its last ones, so it is written only if it is still what was observed: another replica may have changed it, or created it.
  */
-export function knownLive({ owned }: Observation, claims: readonly Claim[]): (kind: Kind, wanted: KubeObject) => KnownLive {
-  // Also those under names that the spec no longer has, or that cannot be read: keys may have to be revoked there.
-  const documents = owned.flatMap((other): readonly Claim[] =>
-    isDocumentConfigMap(other.object) ? [{ kind: other.kind, name: nameOfObject(other), live: other.object }] : [],
-  );
-  const byKey = new Map([...documents, ...claims].map((claim) => [claimKey(claim), claim]));
-  return (kind, wanted) => {
-    const claim = byKey.get(claimKey({ kind, name: nameOf(keyOfObject(wanted)) }));
-    const isDocument = claim !== undefined && (claim === claims[0] || documents.includes(claim));
-    const { uid, resourceVersion } = claim?.live?.metadata ?? {};
-    if (!claim?.live || uid === undefined) return { seen: "absent", ...(isDocument && { createOnly: true }) };
-    return { seen: "present", object: claim.live, uid, ...(isDocument && resourceVersion !== undefined && { resourceVersion }) };
-  };
+export function knownLive(observation: Observation, kind: Kind, wanted: KubeObject): Live {
+  const live = found(observation, kind, nameOf(keyOfObject(wanted)));
+  const isDocument = isDocumentConfigMap(wanted);
+  if (!live) return { seen: "absent", ...(isDocument && { createOnly: true }) };
+  const { uid, resourceVersion } = live.metadata;
+  return { seen: "present", object: live, uid, ...(isDocument && { resourceVersion }) };
 }
-
-// Gathers what the plan for one object is made from: from the caches, and from the API server only for names that our caches do not show.
 
 /** What an observation is made with. */
 interface ObserveOptions {
   readonly kind: Kind<JwksObject>;
   readonly watches: JwksWatches;
   readonly readSettings: ReadSettings;
+  readonly passed: PassedSecrets;
   readonly configMapIntervalMs: number;
+  readonly nowMs: number;
 }
 
 /** Who looks. Its client is asked for only if the caches do not say enough. */
@@ -116,84 +117,77 @@ type Looking = Pick<Run, "key" | "client" | "signal">;
 /** The observation of the run's object, or undefined if there is none of its key. */
 export async function observeJwks(run: Looking, options: ObserveOptions): Promise<Observation | undefined> {
   const { key } = run;
-  const { kind, watches, readSettings, configMapIntervalMs } = options;
+  const { kind, watches, readSettings, passed, configMapIntervalMs, nowMs } = options;
   const cached = watches.objects.get(key);
   if (!cached) return undefined;
   const settings = readSettings(cached);
-  const hasPublished = (cached.status?.revision ?? 0) > 0;
-  const live = settings.ok ? await liveOf(run, settings.settings, { watches, hasPublished }) : {};
-  // What a rebuilt document lacks is lost, so it is not rebuilt from a status that may be behind.
-  const object = live.configMap || !hasPublished ? cached : await run.client.get(kind, nameOf(key), run.signal);
-  if (!object) return undefined;
-  return {
+  const owned = ownedBy(key, settings, watches);
+  const observation = {
     kind,
-    object,
+    object: cached,
     settings,
-    secrets: settings.ok ? secretsOf(nameOf(key), settings.settings, watches.secrets) : new Map(),
-    live,
-    owned: ownedBy(key, watches),
-    rivals: settings.ok ? rivalsOf(key, settings.settings, options) : [],
+    owned,
+    pods: undefined,
     configMapIntervalMs,
+    secrets: new Map(),
+    passed: new Map(),
+    merged: new Map(),
   };
+  if (!settings.ok) return observation;
+  const { sources, configMapName, mergedConfigMaps, nginx } = settings.settings;
+  const document = ownDocument(observation, configMapName);
+  // The status is where the history is. If the ConfigMap says that there was more since, or is not there, the cache may be behind.
+  const { revision = 0 } = cached.status ?? {};
+  const isBehind = revision > 0 && (!document || revisionOf(document) !== revision);
+  const object = isBehind ? await run.client.get(kind, nameOf(key), run.signal) : cached;
+  if (!object) return undefined;
+  const { namespace = "" } = nameOf(key);
+  const secrets = [...sources, ...(nginx?.tlsSecret === undefined ? [] : [nginx.tlsSecret])].flatMap((name) => {
+    const secret = watches.secrets.get(keyOf({ namespace, name }));
+    return secret ? [[name, secret] as const] : [];
+  });
+  const pods = nginx && (await podsOf(run, { ...observation, object }, { name: nginx.name, nowMs }));
+  const merged = mergedConfigMaps.flatMap((name) => {
+    const text = watches.merged.get(keyOf({ namespace, name }));
+    return text === undefined ? [] : [[name, text] as const];
+  });
+  return { ...observation, object, pods, secrets: new Map(secrets), passed: passed.since(key, sources), merged: new Map(merged) };
 }
 
-function secretsOf({ namespace = "" }: ObjectName, { sources }: JwksSettings, secrets: Cache<CertificateSecret>): Map<string, CertificateSecret> {
-  return new Map(
-    sources.flatMap((name) => {
-      const secret = secrets.get(keyOf({ namespace, name }));
-      return secret ? [[name, secret] as const] : [];
-    }),
-  );
+/** nginx's pods, if its rollout takes too long. Whoever may not list them hears less, and nothing else. */
+async function podsOf(
+  { client, signal }: Looking,
+  observation: Observation,
+  { name, nowMs }: { readonly name: string; readonly nowMs: number },
+): Promise<readonly Stored<Pod>[] | undefined> {
+  const { namespace = "" } = nameOfObject(observation);
+  const live = found(observation, Deployment, { namespace, name });
+  const sinceMs = waitingSinceMs(observation);
+  if (!live || isRolledOut(live) || sinceMs === undefined || nowMs - sinceMs < patienceMs) return undefined;
+  const labels = Object.entries(selectorOf({ name })).map(([label, value]) => `${label}=${value}`);
+  try {
+    const { items } = await client.list(Pod, { namespace, labels: labels.join(",") }, signal);
+    return items;
+  } catch (error) {
+    if (isApiError(error, "Forbidden", "NotFound")) return undefined;
+    throw error;
+  }
 }
 
-/**
- * An object that carries our label is in a cache of ours. One that is not there but whose name is taken is looked up: it is somebody else's, or ours a moment ago.
- * A document that was published once and is not there is looked up in any case: the cache may be behind, and its keys would be lost. The first one is created, and nothing but created.
- */
-async function liveOf(
-  run: Looking,
-  settings: JwksSettings,
-  { watches, hasPublished }: { readonly watches: JwksWatches; readonly hasPublished: boolean },
-): Promise<Live> {
-  const { taken, configMaps } = watches;
-  const name = nameOf(run.key);
-  const lookUp = <T extends KubeObject>(kind: Kind<T>, wanted: ObjectName): Promise<Stored<T> | undefined> =>
-    run.client.get(kind, wanted, run.signal);
-  const named = (configMapName: string): ObjectName => ({ ...name, name: configMapName });
-  const documentName = named(settings.configMapName);
-  const document =
-    configMaps.get(keyOf(documentName)) ?? ((hasPublished || taken.configMaps.get(keyOf(documentName))) && lookUp(ConfigMap, documentName));
-  if (!settings.nginx) return { configMap: await document };
-  const nginxName = named(settings.nginx.configMapName);
-  const { key } = run;
-  const [configMap, nginxConfigMap, deployment, service] = await Promise.all([
-    document,
-    configMaps.get(keyOf(nginxName)) ?? (taken.configMaps.get(keyOf(nginxName)) && lookUp(ConfigMap, nginxName)),
-    watches.deployments.get(key) ?? (taken.deployments.get(key) && lookUp(Deployment, name)),
-    watches.services.get(key) ?? (taken.services.get(key) && lookUp(Service, name)),
-  ]);
-  return { configMap, nginxConfigMap, deployment, service };
-}
-
-function ownedBy(key: ObjectKey, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {
-  const caches: readonly Cache<Stored<KubeObject>>[] = [configMaps, deployments, services];
-  return caches.flatMap((cache) =>
-    cache.byIndex("owner", key).flatMap((owned) => {
-      const object = cache.get(owned);
+function ownedBy(key: ObjectKey, settings: SettingsResult, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {
+  const { namespace = "", name } = nameOf(key);
+  const named = (...names: readonly string[]): readonly ObjectKey[] => names.map((each) => keyOf({ namespace, name: each }));
+  const configMapName = settings.ok ? settings.settings.configMapName : name;
+  const nginx = settings.ok ? settings.settings.nginx : undefined;
+  const wanted: readonly (readonly [Cache<Stored<KubeObject>>, readonly ObjectKey[]])[] = [
+    [configMaps, named(configMapName, ...(nginx ? [nginx.configMapName] : []))],
+    [deployments, named(nginx?.name ?? name)],
+    [services, named(nginx?.name ?? name)],
+  ];
+  return wanted.flatMap(([cache, keys]) =>
+    [...new Set([...keys, ...cache.byIndex("owner", key)])].flatMap((each) => {
+      const object = cache.get(each);
       return object ? [{ kind: cache.kind, object }] : [];
     }),
   );
-}
-
-function rivalsOf(key: ObjectKey, settings: JwksSettings, { kind, watches: { objects }, readSettings }: ObserveOptions): readonly Rival[] {
-  const wanted = claimsOf(nameOf(key), settings).map(claimKey);
-  const keys = new Set(wanted.flatMap((claim) => objects.byIndex("claim", claim)));
-  keys.delete(key);
-  return [...keys].flatMap((other) => {
-    const object = objects.get(other);
-    const result = object && readSettings(object);
-    if (!object || !result?.ok) return [];
-    const name = nameOf(other);
-    return [{ owner: { kind, name }, createdAt: object.metadata.creationTimestamp ?? "", claims: claimsOf(name, result.settings).map(claimKey) }];
-  });
 }

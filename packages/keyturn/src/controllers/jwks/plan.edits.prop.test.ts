@@ -36,20 +36,24 @@ function live(commands: readonly Command[]): void {
   let nowMs = Date.UTC(2026, 0, 1);
   /** What was reported to people, by `kid`. A key that is in use again has no date, until it is replaced again. */
   const promised = new Map<string, string>();
+  const thumbprints = new Map<string, string | undefined>();
+  /** A revocation takes the key, under every name that it has. */
+  const isRevoked = (kid: string): boolean => world.status?.revoked?.some(({ thumbprint }) => thumbprint === thumbprints.get(kid)) === true;
 
   const run = (): number | undefined => {
     const { nextAtMs } = world.run(nowMs);
     const reported = new Map(world.status?.keys?.map((key) => [key.kid, key]));
     for (const [kid, removeAt] of promised) {
       const key = reported.get(kid);
-      if (world.revoked.includes(kid) || Date.parse(removeAt) <= nowMs || key?.state === "Active") {
+      if (isRevoked(kid) || Date.parse(removeAt) <= nowMs || key?.state === "Active") {
         promised.delete(kid);
       } else {
         expect(world.condition("Ready") === "False InvalidSpec" ? [...reported.keys()] : world.kids).toContain(kid);
         expect(key?.removeAt).toBe(removeAt);
       }
     }
-    for (const { kid, removeAt } of reported.values()) {
+    for (const { kid, removeAt, thumbprint } of reported.values()) {
+      thumbprints.set(kid, thumbprint);
       if (removeAt === undefined) continue;
       expect(removeAt).toMatch(/^\d{4}-/);
       promised.set(kid, removeAt);

@@ -26,6 +26,9 @@ type Edit = "delete" | "text" | "annotation" | "both" | "rollback";
 
 type Command =
   | { readonly type: "put"; readonly source: (typeof sources)[number]; readonly key: number; readonly certificate: number }
+  | { readonly type: "flash"; readonly source: (typeof sources)[number]; readonly keys: readonly number[] }
+  /** The API server takes nothing for these parts, until it is told otherwise. */
+  | { readonly type: "refuse"; readonly parts: readonly string[] }
   | { readonly type: "lose"; readonly source: (typeof sources)[number]; readonly how: "delete" | "empty" | "garbage" }
   | { readonly type: "edit"; readonly how: Edit }
   | { readonly type: "crash"; readonly after: number }
@@ -39,6 +42,8 @@ const source = fc.constantFrom(...sources);
 const key = fc.nat(pool.length - 1);
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ type: fc.constant("put"), source, key, certificate: fc.nat(1) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("flash"), source, keys: fc.array(key, { minLength: 2, maxLength: 4 }) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("refuse"), parts: fc.subarray(["document", "nginx"]) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("lose"), source, how: fc.constantFrom("delete", "empty", "garbage") }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("edit"), how: fc.constantFrom<Edit>("delete", "text", "annotation", "both", "rollback") }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("crash"), after: fc.nat(5) }) },
@@ -55,63 +60,100 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 function live(commands: readonly Command[]): void {
   const world = new JwksWorld({ certificateSecrets: ["next"], oldKeysTTL: "1h" });
   world.configMapIntervalMs = intervalMs;
+  world.podsAreReady = true;
+  world.refusalMs = 600_000;
   let nowMs = Date.UTC(2026, 0, 1);
   let crashAfter: number | undefined;
   let crashed = false;
-  let published: readonly string[] = [];
   /** The first version of the ConfigMap, as a backup would have it. */
   let earlier: JwksWorld["configMap"];
   /** What each Secret holds. */
   const holds = new Map<string, string>();
-  /** What was published from each Secret: its last word when it is lost. A key belongs to the first Secret that holds it, and moves with it. */
-  const gave = new Map<string, string>();
   const everHeld = new Set<string>();
-  /** From when on a key may be missing, and has to be: an hour after the change of the ConfigMap that made another key the one to use. */
+  /** When a Secret was last seen to hold a key: it may have signed until then, and is published for an hour from then on. */
+  const usedAtMs = new Map<string, number>();
+  /** When a key that nobody holds any more has to go: an hour after the change of the ConfigMap that made another key the one to use. */
   const goesAtMs = new Map<string, number>();
+  /** The same, as of the last run that wrote anything. */
+  let witnessedAtMs: ReadonlyMap<string, number> = new Map();
+  /** By how much the clock was set back in all: a date from before is so much later. */
+  let setBackMs = 0;
   let version: string | undefined;
 
   const run = (): number | undefined => {
     const plan = world.run(nowMs, crashAfter);
     crashed = crashAfter !== undefined;
+    // What was there for a moment, and that a process alone had seen which was killed before it could write anything, nobody knows of.
+    const known = new Set([...holds.values(), ...world.kids, ...(world.status?.keys ?? []).map(({ kid }) => kid)]);
+    for (const kid of crashed ? [...usedAtMs.keys()] : []) if (!known.has(kid)) usedAtMs.delete(kid);
     const wroteNothing = crashAfter === 0;
     crashAfter = undefined;
-    if (wroteNothing) return plan.nextAtMs;
+    if (wroteNothing) {
+      const held = new Set(holds.values());
+      for (const kid of usedAtMs.keys()) if (!held.has(kid)) forgetUse(kid);
+      return plan.nextAtMs;
+    }
     check(plan.nextAtMs);
+    witnessedAtMs = new Map(usedAtMs);
     return plan.nextAtMs;
   };
 
+  /** That a key was used since the last run that wrote anything, nobody knows. */
+  const forgetUse = (kid: string): void => {
+    const beforeMs = witnessedAtMs.get(kid);
+    if (beforeMs === undefined) usedAtMs.delete(kid);
+    else usedAtMs.set(kid, beforeMs);
+  };
+
   const check = (nextAtMs = Number.POSITIVE_INFINITY): void => {
-    const { kids, document } = world;
-    const wanted = new Set(sources.map((name) => holds.get(name) ?? gave.get(name) ?? ""));
+    const { document } = world;
+    // What is refused for now is written down instead, and published when that is over.
+    const isRefused = world.condition("Published") === "False Forbidden";
+    const kids = isRefused ? (world.status?.keys ?? []).map(({ kid }) => kid) : world.kids;
+    if (isRefused) {
+      for (const kid of world.revoked) usedAtMs.delete(kid);
+      for (const [kid, usedMs] of usedAtMs) {
+        if (!world.revoked.includes(kid) && usedMs + ttlMs > nowMs) expect(kids).toContain(kid);
+      }
+      return;
+    }
+    const wanted = new Set(holds.values());
     expect(document === undefined ? undefined : problemWithJwks(document)).toBeUndefined();
     expect(new Set(kids).size).toBe(kids.length);
     for (const kid of kids) {
       expect(everHeld).toContain(kid);
-      expect(world.revoked).not.toContain(kid);
+      if (!crashed) expect(world.revoked).not.toContain(kid);
     }
-    for (const kid of published) {
-      if (kids.includes(kid) || world.revoked.includes(kid)) continue;
-      expect(wanted).not.toContain(kid);
-      expect(goesAtMs.get(kid)).toBeLessThanOrEqual(nowMs);
+    for (const kid of wanted) usedAtMs.set(kid, nowMs);
+    // What may have gone may have gone for good, also if the clock is set back.
+    for (const [kid, usedMs] of usedAtMs) if (usedMs + ttlMs <= nowMs) usedAtMs.delete(kid);
+    // What was revoked comes back only if it is in use then.
+    for (const kid of world.revoked) usedAtMs.delete(kid);
+    // The promise: every key that signed, as far as anybody could see, is there for an hour after it may have signed last.
+    for (const [kid, usedMs] of usedAtMs) {
+      const there = crashed ? [...kids, ...(world.status?.keys ?? []).map((key) => key.kid)] : kids;
+      if (!world.revoked.includes(kid) && usedMs + ttlMs > nowMs) expect(there).toContain(kid);
     }
     const changed = version !== (version = world.configMap?.metadata.annotations?.["keyturn.io/jwks-history"]);
     const replaced = changed && kids.some((kid) => wanted.has(kid));
     for (const kid of everHeld) {
-      // What comes and goes between two changes of the ConfigMap was never published, and counts as if it had not been.
-      if (!kids.includes(kid) || (changed && wanted.has(kid))) goesAtMs.delete(kid);
+      if (!kids.includes(kid) || wanted.has(kid) || holds.size < sources.length) goesAtMs.delete(kid);
       else if (replaced && !goesAtMs.has(kid)) goesAtMs.set(kid, nowMs + ttlMs);
     }
-    for (const kid of changed ? kids : []) {
-      const holder = sources.find((name) => holds.get(name) === kid);
-      const others = sources.filter((name) => gave.get(name) === kid && (holder !== undefined || goesAtMs.has(kid)));
-      for (const name of others) gave.delete(name);
-      if (holder) gave.set(holder, kid);
-    }
-    // A key that is past its time waits for the ConfigMap's turn, and for nothing else.
-    const isLate = kids.some((kid) => !wanted.has(kid) && (goesAtMs.get(kid) ?? Number.POSITIVE_INFINITY) <= nowMs);
+    // A key that is past its time waits for the ConfigMap's turn, and for nothing else. What came from a Secret that is lost has no time.
+    const isLate = kids.some((kid) => !wanted.has(kid) && (goesAtMs.get(kid) ?? Number.POSITIVE_INFINITY) + setBackMs <= nowMs);
     expect(isLate && nextAtMs > nowMs + intervalMs).toBe(false);
-    published = kids;
     earlier ??= world.configMap;
+  };
+
+  const hold = (name: string, kid: string): void => {
+    const before = holds.get(name);
+    for (const used of before === undefined ? [kid] : [before, kid]) {
+      usedAtMs.set(used, nowMs);
+      goesAtMs.delete(used);
+    }
+    holds.set(name, kid);
+    everHeld.add(kid);
   };
 
   const edit = (how: Edit): void => {
@@ -126,10 +168,20 @@ function live(commands: readonly Command[]): void {
     switch (each.type) {
       case "put":
         world.putSecret(each.source, pool[each.key]?.[each.certificate]);
-        holds.set(each.source, kidsOfPool[each.key] ?? "");
-        everHeld.add(kidsOfPool[each.key] ?? "");
+        hold(each.source, kidsOfPool[each.key] ?? "");
+        break;
+      case "flash":
+        // It comes and goes before the operator can look.
+        for (const index of each.keys) {
+          world.putSecret(each.source, pool[index]?.[0]);
+          hold(each.source, kidsOfPool[index] ?? "");
+        }
+        break;
+      case "refuse":
+        world.refuse = (write) => (each.parts.includes(write.part ?? "") ? "no" : undefined);
         break;
       case "lose":
+        if (holds.has(each.source)) usedAtMs.set(holds.get(each.source) ?? "", nowMs);
         holds.delete(each.source);
         world.putSecret(each.source, each.how === "delete" ? undefined : { "tls.crt": each.how === "empty" ? "" : "AAAA" });
         break;
@@ -141,6 +193,9 @@ function live(commands: readonly Command[]): void {
         break;
       case "clock":
         nowMs += each.byMs;
+        setBackMs += Math.max(0, -each.byMs);
+        // Nothing has been used later than now: what is kept for an hour by the clock as it is then is kept for an hour.
+        for (const [kid, usedMs] of usedAtMs) usedAtMs.set(kid, Math.min(usedMs, nowMs));
         break;
       case "revoke":
         world.revoked = each.keys.map((index) => kidsOfPool[index] ?? "");

@@ -1,42 +1,29 @@
 // What is to be done for one object, a pure function of what was observed and the time: its JWKS document, nginx, and its status.
 import {
-  type Blocker,
-  type ConditionReport,
   ConfigMap,
   Deployment,
   earliest,
-  formatDuration,
   isBeingDeleted,
+  keyOf,
+  keyOfObject,
   type Kind,
   type KubeObject,
   type Moment,
-  ownerReferenceTo,
+  nameOf,
   type Plan,
-  type PlannedEvent,
+  resourceOf,
   Service,
   type StatusReport,
   type Write,
 } from "@keyturn/runtime";
-import { keyturn } from "../../feature/feature.ts";
-import { type JwksStatus, revokeAnnotation } from "./api.ts";
-import { readSourceKey } from "./certificates.ts";
-import {
-  documentConfigMap,
-  fitsConfigMap,
-  type History,
-  isDocumentConfigMap,
-  keyStatusOf,
-  publishesSame,
-  recoverHistory,
-  timestamp,
-} from "./config-map.ts";
-import { problemWithJwks, renderJwks } from "./jwk.ts";
-import { advanceHistory, type KeyChange, nextRemovalOf } from "./key-history.ts";
-import { type Claim, claimKey, conflictsOf } from "./name-claims.ts";
-import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
-import { claimsOf, knownLive, nameOfObject, type Observation, ownerOfObservation } from "./observe.ts";
-import type { ConditionReason, KeyReason } from "./reasons.ts";
-import { type JwksSettings, revokedKids } from "./settings.ts";
+import type { JwksStatus } from "./api.ts";
+import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, timestamp } from "./config-map.ts";
+import { nextRemovalOf } from "./key-history.ts";
+import { isOurs, knownLive, nameOfObject, type Observation, ownDocument, ownerOfObservation } from "./observe.ts";
+import { documentPart, eventOfChange, type Publication, publicationOf, revocationsOf, withdrawalsOf } from "./publication.ts";
+import type { JwksCondition } from "./reasons.ts";
+import { nginxPart, servingOf } from "./serving.ts";
+import type { JwksSettings } from "./settings.ts";
 
 /** A plan for one object: what it writes, and what its status says then; nothing for an object that is going. */
 export interface JwksPlan extends Plan {
@@ -44,316 +31,158 @@ export interface JwksPlan extends Plan {
   readonly status: readonly StatusReport<JwksFields>[];
 }
 
-/** nginx's part of a plan: what is wrong with it must keep nobody from removing keys in time. */
-const nginxPart = "nginx";
-
 /**
- * Plans for an object: first the JWKS document, then nginx, then what is no longer wanted.
- * A name that is taken holds up what should have it, and no more: keys are rotated and revoked whoever has nginx's names.
+ * Plans for an object: first documents under earlier names, as far as keys are revoked there, then the JWKS document, then nginx, then what is no longer wanted.
+ * What is refused holds up what it is for, and no more: keys are rotated and revoked whoever has nginx's names.
  */
-export function planJwks(observation: Observation, { nowMs, refused }: Pick<Moment, "nowMs" | "refused">): JwksPlan {
-  const { settings } = observation;
-  if (isBeingDeleted(observation.object)) return deletionPlan(observation);
-  if (!settings.ok) return blocked(observation, { status: "False", reason: "InvalidSpec", message: settings.message }, nowMs);
-  const claims = claimsOf(nameOfObject(observation), settings.settings, observation.live);
-  const [documentClaim, ...nginxClaims] = claims;
-  const conflict = conflictOver(claims, observation);
-  if (conflict && conflictOver([documentClaim], observation)) return blocked(observation, conflict, nowMs);
-
-  const publication = publicationOf(observation, settings.settings, nowMs);
-  const hasDocument = publication.configMap !== undefined || observation.live.configMap !== undefined;
-  const nginxBlocker = conflictOver(nginxClaims, observation) ?? refusalReport(refused.get(nginxPart));
-  const serving = servingOf(observation, settings.settings, { hasDocument, blocker: nginxBlocker, nowMs });
-  const apply = applyFor(observation, claims);
+export function planJwks(observation: Observation, moment: Moment): JwksPlan {
+  const { settings: read, object } = observation;
+  const { nowMs, refused } = moment;
+  if (isBeingDeleted(object)) return deletionPlan(observation);
+  if (!read.ok) return blocked(observation, { status: "False", reason: "InvalidSpec", message: read.message });
+  const { settings } = read;
+  const publication = publicationOf(observation, settings, moment);
+  if (publication.published.reason === "Publishing") return announcement(observation, publication);
+  const document = publication.configMap ?? ownDocument(observation, settings.configMapName);
+  const serving = servingOf(observation, settings.nginx, {
+    document,
+    documentName: settings.configMapName,
+    refusal: refused.get(nginxPart),
+    nowMs,
+  });
+  const thumbprints = new Set(publication.history.revoked.map(({ thumbprint }) => thumbprint));
+  const events = publication.changes.map(eventOfChange);
+  const withdrawn = withdrawals(observation, thumbprints, settings.configMapName);
   return {
     steps: [
-      ...(publication.configMap ? [apply(ConfigMap, publication.configMap, { events: publication.changes.map(eventOfChange) })] : []),
-      ...serving.objects.map(([kind, object]) => apply(kind, object, { part: nginxPart })),
+      ...withdrawn,
+      // What is refused is refused again until the keys change; that its dates do each time does not count.
+      ...(publication.configMap
+        ? apply(observation, ConfigMap, publication.configMap, { part: documentPart, input: documentOf(publication.configMap) ?? "", events })
+        : []),
+      ...serving.objects.flatMap(([kind, wanted]) => apply(observation, kind, wanted, { part: nginxPart })),
       // The old document goes only when there is a new one.
-      ...removalsOf(observation, { ...settings.settings, cleanupOnDelete: settings.settings.cleanupOnDelete && hasDocument }),
+      ...removalsOf(observation, { ...settings, cleanupOnDelete: settings.cleanupOnDelete && document !== undefined }),
     ],
     status: [
       reportOf(observation, {
-        history: publication.history,
-        published: publication.report,
+        ...publication,
+        signing: settings.sources[0],
         served: serving.report,
-        truncated: publication.truncated,
         nginxConfigUpdated: serving.nginxConfigUpdated,
       }),
     ],
-    nextAtMs: publication.nextAtMs,
-    urgent: publication.changes.some(({ type }) => type === "Revoked"),
+    events: publication.events,
+    nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs]),
+    urgent: publication.urgent || withdrawn.length > 0,
   };
 }
 
-/** Makes the steps that apply something on the object's behalf. */
-function applyFor(
-  observation: Observation,
-  claims: readonly Claim[],
-): (kind: Kind, object: KubeObject, options: Pick<Write, "part" | "events">) => Write {
-  const owner = ownerOfObservation(observation);
-  const live = knownLive(observation, claims);
-  return (kind, object, options) => ({ verb: "apply", kind, object, owner, live: live(kind, object), ...options });
-}
-
-/** Plans for an object that is being deleted. What was published stays unless the spec says otherwise, so that tokens stay verifiable. */
-function deletionPlan(observation: Observation): JwksPlan {
-  const { settings, owned } = observation;
-  return { steps: deletionsOf(observation, owned, settings.ok && settings.settings.cleanupOnDelete), status: [], release: true };
-}
-
-function deletionsOf(observation: Observation, owned: Observation["owned"], cleanupOnDelete: boolean): readonly Write[] {
-  const owner = ownerOfObservation(observation);
-  return owned
-    .filter(({ object }) => cleanupOnDelete || !isDocumentConfigMap(object))
-    .map(({ kind, object }) => ({ verb: "delete", kind, name: nameOfObject({ object }), owner }));
-}
-
-/** Something must be put right by a person first: nothing is written but the status, and documents out of which keys are revoked, which waits for nobody. */
-function blocked(observation: Observation, published: JwksCondition, nowMs: number): JwksPlan {
-  const { object, settings, live } = observation;
-  const withdrawals = withdrawalsOf(observation, nowMs);
-  const [newest] = withdrawals.toSorted((left, right) => right.history.revision - left.history.revision);
-  const apply = applyFor(observation, settings.ok ? claimsOf(nameOfObject(observation), settings.settings, live) : []);
+/** What is to be published is written down, and nothing else is done or said until it is. */
+function announcement(observation: Observation, publication: Publication): JwksPlan {
+  const { status } = observation.object;
+  const report = reportOf(observation, {
+    ...publication,
+    served: undefined,
+    signing: undefined,
+    nginxConfigUpdated: status?.nginxConfigUpdated,
+  });
+  const { Ready, Published = null } = report.conditions;
+  const hasReady = status?.conditions?.some(({ type }) => type === "Ready") === true;
   return {
-    steps: withdrawals.map(({ configMap, changes }) => apply(ConfigMap, configMap, { events: changes.map(eventOfChange) })),
-    status: [
-      reportOf(observation, {
-        history: newest?.history ?? recoverHistory(undefined, object.status),
-        published,
-        served: undefined,
-        truncated: undefined,
-        nginxConfigUpdated: object.status?.nginxConfigUpdated,
-      }),
-    ],
-    urgent: withdrawals.length > 0,
+    steps: [],
+    status: [{ ...report, conditions: { ...(!hasReady && Ready && { Ready }), Published } }],
+    events: publication.events,
+    nextAtMs: publication.nextAtMs,
   };
 }
 
-/** The object's documents without the keys that are revoked, as far as there are any in them. All else in them stays as it is. */
-function withdrawalsOf(
-  { kind, object, owned }: Observation,
-  nowMs: number,
-): readonly { readonly history: History; readonly configMap: ConfigMap; readonly changes: readonly KeyChange[] }[] {
-  const revoked = revokedKids(object.metadata.annotations?.[revokeAnnotation]);
-  if (revoked.size === 0) return [];
-  return owned.flatMap(({ object: live }) => {
-    if (!isDocumentConfigMap(live)) return [];
-    const before = recoverHistory(live, object.status);
-    const keys = before.keys.filter(({ jwk }) => !revoked.has(jwk.kid));
-    if (keys.length === before.keys.length) return [];
-    const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys };
-    const isOwned = live.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true;
-    const owner = isOwned ? ownerReferenceTo(kind, object) : undefined;
-    const withdrawn = before.keys.filter((key) => !keys.includes(key));
-    return {
-      history,
-      configMap: documentConfigMap(history, { name: nameOfObject({ object: live }), live, owner }),
-      changes: withdrawn.map(({ jwk: { kid }, source }) => ({ type: "Revoked", kid, source })),
-    };
-  });
-}
-
-/** What is said if any of the names is somebody else's. */
-function conflictOver(claims: readonly Claim[], observation: Observation): JwksCondition | undefined {
+/** The steps that bring an object about. An immutable ConfigMap cannot be changed, so another takes its place: all that is in it is written down in the status. */
+function apply(
+  observation: Observation,
+  kind: Kind,
+  object: KubeObject,
+  { events, ...options }: Pick<Write, "part" | "input" | "events">,
+): readonly Write[] {
   const owner = ownerOfObservation(observation);
-  const createdAt = observation.object.metadata.creationTimestamp ?? "";
-  const conflicts = conflictsOf(claims, { operator: keyturn, owner, createdAt, rivals: observation.rivals });
-  if (conflicts.length === 0) return undefined;
-  return { status: "False", reason: "Conflict", message: `${conflicts.join("; ")}; nothing was touched: remove it, or choose another name` };
+  const live = knownLive(observation, kind, object);
+  const step: Write = { verb: "apply", kind, object, owner, live, ...options, ...(events && { events }) };
+  if (live.seen !== "present" || !isImmutable(live.object) || !isOurs(observation, live.object) || isSameContent(live.object, object)) return [step];
+  return [
+    { verb: "delete", kind, name: nameOf(keyOfObject(object)), owner, ...options },
+    { ...step, live: { seen: "absent", createOnly: true } },
+  ];
 }
 
-function refusalReport(refusal: Blocker | undefined): JwksCondition | undefined {
-  return refusal && { status: "False", reason: "NginxRefused", message: refusal.message };
+function isImmutable(object: ConfigMap): boolean {
+  return object.immutable === true;
 }
 
-/** What was kept for the object and is no longer wanted, such as nginx's objects under an earlier name. */
-function removalsOf(observation: Observation, settings: JwksSettings): readonly Write[] {
-  const wanted = new Set(claimsOf(nameOfObject(observation), settings).map(claimKey));
-  const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(claimKey({ kind, name: nameOfObject({ object }) })));
-  return deletionsOf(observation, unwanted, settings.cleanupOnDelete);
+function isSameContent(live: ConfigMap, wanted: ConfigMap): boolean {
+  const covers = (fields: Readonly<Record<string, string>> = {}, within: Readonly<Record<string, string>> = {}): boolean =>
+    Object.entries(fields).every(([key, value]) => within[key] === value);
+  return covers(wanted.data, live.data) && covers(wanted.binaryData, live.binaryData);
 }
 
-const changeWords: Readonly<Record<KeyChange["type"], { readonly type: PlannedEvent["type"]; readonly reason: KeyReason; readonly words: string }>> =
-  {
-    Added: { type: "Normal", reason: "KeyAdded", words: "is published" },
-    Renewed: { type: "Normal", reason: "KeyRenewed", words: "is published with a renewed certificate" },
-    Retired: { type: "Normal", reason: "KeyRetired", words: "was replaced and is kept for a while" },
-    Revived: { type: "Normal", reason: "KeyRevived", words: "is in use again" },
-    Removed: { type: "Normal", reason: "KeyRemoved", words: "is no longer published" },
-    Revoked: { type: "Warning", reason: "KeyRevoked", words: "was revoked and is no longer published" },
-    Dropped: { type: "Warning", reason: "KeyDropped", words: "was removed early to make room" },
-  };
-
-function eventOfChange({ type, kid, source }: KeyChange): PlannedEvent {
-  const { words, ...event } = changeWords[type];
-  return { type: event.type, reason: event.reason, message: `key ${kid}${source ? ` of Secret ${source}` : ""} ${words}` };
-}
-
-// The published half of a plan: which keys the ConfigMap is to hold, and whether it may be changed now.
-
-/** What becomes of the JWKS document. */
-interface Publication {
-  /** What is published once the ConfigMap is written. */
-  readonly history: History;
-  /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
-  readonly configMap: ConfigMap | undefined;
-  readonly report: JwksCondition;
-  /** Whether retired keys had to go early, null if not; undefined if the JWKS document does not change. */
-  readonly truncated: JwksCondition | null | undefined;
-  /** What happens to keys by this write. */
-  readonly changes: readonly KeyChange[];
-  /** When time alone makes it different. */
-  readonly nextAtMs: number | undefined;
-}
-
-/** Decides about the JWKS document. Nothing that is published is lost on the way: on any doubt the ConfigMap stays as it is. */
-function publicationOf(observation: Observation, settings: JwksSettings, nowMs: number): Publication {
-  const { object, live } = observation;
-  const before = recoverHistory(live.configMap, object.status);
-  const sources = settings.sources.map((name) => ({ name, result: readSourceKey(observation.secrets.get(name), settings, nowMs) }));
-  const step = advanceHistory(before.keys, {
-    sources: sources.map(({ name, result }) => ({ name, key: result.type === "key" ? result.key : undefined })),
-    rules: {
-      oldKeys: settings.oldKeys,
-      revoked: settings.revoked,
-      fits: (keys) => keys.length <= (settings.maxKeys ?? Number.POSITIVE_INFINITY) && fitsConfigMap(keys),
-    },
-    nowMs,
-  });
-
-  const problems = sources.flatMap(({ name, result }) => (result.type === "refused" ? [{ name, ...result }] : []));
-  const expiries = sources.flatMap(({ result }) => (result.type === "key" ? [result.key.notAfterMs] : []));
-  const sourcesReport = (history: History): JwksCondition => {
-    const [first] = problems;
-    if (first) {
-      const stays = history.keys.length > 0 ? "; what was published stays published" : "";
-      return { status: "False", reason: first.reason, message: problems.map(({ name, message }) => `Secret ${name}: ${message}`).join("; ") + stays };
-    }
-    if (history.keys.length === 0)
-      return { status: "False", reason: "AllKeysRevoked", message: "every key is revoked; put a new certificate into the Secret" };
-    return { status: "True", reason: "Published", message: `${countOf(history)} in ConfigMap ${settings.configMapName}` };
-  };
-  const left = (report: JwksCondition, nextAtMs: number | undefined): Publication => ({
-    history: before,
-    configMap: undefined,
-    report,
-    truncated: undefined,
-    changes: [],
-    nextAtMs,
-  });
-
-  const build = (history: History): ConfigMap =>
-    documentConfigMap(history, {
-      name: { ...nameOfObject(observation), name: settings.configMapName },
-      live: live.configMap,
-      owner: settings.cleanupOnDelete ? ownerReferenceTo(observation.kind, object) : undefined,
-    });
-  const nextAtMs = earliest([step.nextAtMs, ...expiries]);
-
-  // Nothing was ever published, and there is nothing to publish.
-  if (before.revision === 0 && step.keys.length === 0) return left(sourcesReport(before), nextAtMs);
-
-  const same: History = { ...before, keys: step.keys };
-  if (live.configMap && publishesSame(live.configMap, build(same))) {
-    return { history: same, configMap: build(same), report: sourcesReport(same), truncated: undefined, changes: [], nextAtMs };
-  }
-
-  const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
-  if (problem !== undefined)
-    return left({ status: "False", reason: "DocumentRefused", message: `${problem}; what was published stays published` }, nextAtMs);
-
-  // A change of what we published has to wait its turn. What somebody deleted or edited is put right at once, and a revocation never waits.
-  const revoking = step.changes.some(({ type }) => type === "Revoked");
-  const untouched = live.configMap !== undefined && publishesSame(live.configMap, build(before));
-  const allowedAtMs = untouched && !revoking ? nextUpdateAt(before.updatedAtMs, observation.configMapIntervalMs, nowMs) : nowMs;
-  if (allowedAtMs > nowMs) {
-    const message = `a change waits until ${timestamp(allowedAtMs)}: the ConfigMap is changed at most once in ${formatDuration(observation.configMapIntervalMs)}`;
-    const report = problems.length > 0 ? sourcesReport(before) : { status: "False" as const, reason: "UpdateDeferred" as const, message };
-    return left(report, earliest([allowedAtMs, ...expiries]));
-  }
-
-  const history: History = { revision: before.revision + 1, updatedAtMs: nowMs, keys: step.keys };
-  const dropped = step.changes.filter(({ type }) => type === "Dropped").length;
-  const isTruncated = dropped > 0 && history.keys.length < (settings.maxKeys ?? Number.POSITIVE_INFINITY);
-  const truncated: JwksCondition | null = isTruncated
-    ? {
-        status: "True",
-        reason: "DocumentTooLarge",
-        message: `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`,
-      }
-    : null;
-  return { history, configMap: build(history), report: sourcesReport(history), truncated, changes: step.changes, nextAtMs };
+/** Documents out of which revoked keys go, wherever they are. */
+function withdrawals(observation: Observation, thumbprints: ReadonlySet<string>, except?: string): readonly Write[] {
+  return withdrawalsOf(observation, { thumbprints }, except).flatMap(({ configMap, events }) => apply(observation, ConfigMap, configMap, { events }));
 }
 
 /**
- * When the ConfigMap may change next, by the wall clock, because the last change is remembered across restarts.
- * A last change that lies in the future was dated by a clock that has been set back since: it holds up nothing.
+ * Plans for an object that is being deleted. What was published stays unless the spec says otherwise, so that tokens stay verifiable, and everything does
+ * that was orphaned: `kubectl delete --cascade=orphan` makes the garbage collector take the owner from it.
  */
-export function nextUpdateAt(lastUpdateMs: number | undefined, intervalMs: number, nowMs: number): number {
-  return lastUpdateMs === undefined || lastUpdateMs > nowMs ? nowMs : lastUpdateMs + intervalMs;
+function deletionPlan(observation: Observation): JwksPlan {
+  const { settings, object, owned } = observation;
+  const { uid, finalizers = [] } = object.metadata;
+  const isOrphaning = finalizers.includes("orphan");
+  const left = owned.filter(({ object: other }) => !isOrphaning && other.metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  return { steps: deletionsOf(observation, left, settings.ok && settings.settings.cleanupOnDelete), status: [], release: true };
 }
 
-function countOf({ keys }: History): string {
-  return keys.length === 1 ? "1 key" : `${keys.length} keys`;
+function deletionsOf(observation: Observation, unwanted: Observation["owned"], cleanupOnDelete: boolean): readonly Write[] {
+  const owner = ownerOfObservation(observation);
+  return unwanted
+    .filter(({ object }) => isOurs(observation, object) && (cleanupOnDelete || !isDocumentConfigMap(object)))
+    .map(({ kind, object }) => ({ verb: "delete", kind, name: nameOfObject({ object }), owner }));
 }
 
-// The served half of a plan: nginx's objects, and whether pods answer.
-
-/** What becomes of nginx. */
-interface Serving {
-  readonly objects: readonly (readonly [Kind, KubeObject])[];
-  /** Undefined if nobody asked for nginx. */
-  readonly report: JwksCondition | undefined;
-  readonly nginxConfigUpdated: string | undefined;
-}
-
-/** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; with a name that is somebody else's, nothing is touched. */
-function servingOf(
-  observation: Observation,
-  settings: JwksSettings,
-  { hasDocument, blocker, nowMs }: { readonly hasDocument: boolean; readonly blocker: JwksCondition | undefined; readonly nowMs: number },
-): Serving {
-  const { object, kind, live } = observation;
-  const { nginx } = settings;
-  if (!nginx) return { objects: [], report: undefined, nginxConfigUpdated: undefined };
-  const { nginxConfigUpdated } = object.status ?? {};
-  if (blocker) return { objects: [], report: blocker, nginxConfigUpdated };
-  if (!hasDocument) return { objects: [], report: unavailable("nothing is published yet"), nginxConfigUpdated };
-
-  const config = renderNginxConfig(nginx);
-  const options: NginxOptions = {
-    name: nameOfObject(observation),
-    configMapName: nginx.configMapName,
-    documentConfigMapName: settings.configMapName,
-    config,
-    pods: nginx.pods,
-    owner: ownerReferenceTo(kind, object),
-  };
-  const changed = live.nginxConfigMap?.data?.[nginxConfigFile] !== config;
-  const available = live.deployment?.status?.availableReplicas ?? 0;
+/** A person must put something right first: nothing is written but the status, and documents out of which keys are revoked, which waits for nobody. */
+function blocked(observation: Observation, published: JwksCondition): JwksPlan {
+  const { object } = observation;
+  const before = recoverHistory(undefined, object.status);
+  const { thumbprints, revoked } = revocationsOf(observation, before);
+  const steps = withdrawals(observation, thumbprints);
+  const keys = before.keys.filter(({ thumbprint }) => !thumbprints.has(thumbprint));
   return {
-    objects: [
-      [ConfigMap, nginxConfigMap(options)],
-      [Deployment, nginxDeployment(options)],
-      [Service, nginxService(options)],
+    steps,
+    status: [
+      reportOf(observation, {
+        history: { ...before, keys, revoked },
+        published,
+        revoked: null,
+        served: undefined,
+        signing: undefined,
+        nginxConfigUpdated: object.status?.nginxConfigUpdated,
+      }),
     ],
-    report:
-      available > 0
-        ? { status: "True", reason: "Serving", message: `${available} of ${nginx.pods.replicas} pods serve the document` }
-        : unavailable(`no pod of Deployment ${options.name.name} is available`),
-    nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
+    urgent: steps.length > 0,
   };
 }
 
-function unavailable(message: string): JwksCondition {
-  return { status: "False", reason: "PodsNotAvailable", message };
+/** What was kept for the object and is no longer wanted, such as nginx's objects under an earlier name. */
+function removalsOf(observation: Observation, { configMapName, cleanupOnDelete, nginx }: JwksSettings): readonly Write[] {
+  const named = (kind: Kind, name: string): string => `${resourceOf(kind)}/${keyOf({ ...nameOfObject(observation), name })}`;
+  const wanted = new Set([
+    named(ConfigMap, configMapName),
+    ...(nginx ? [named(ConfigMap, nginx.configMapName), named(Deployment, nginx.name), named(Service, nginx.name)] : []),
+  ]);
+  const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(`${resourceOf(kind)}/${keyOfObject(object)}`));
+  return deletionsOf(observation, unwanted, cleanupOnDelete);
 }
 
 // What an object's status says, made from what is published and what stands in the way.
-
-/** What one condition says. */
-type JwksCondition = ConditionReport<ConditionReason>;
 
 /** A status but for its conditions. */
 export type JwksFields = Omit<JwksStatus, "conditions">;
@@ -363,21 +192,26 @@ interface StatusInput {
   readonly history: History;
   /** The ConfigMap says what the sources say. */
   readonly published: JwksCondition;
-  /** Pods answer with it; absent if none are asked for. */
+  /** Every pod answers with it; absent if none are asked for. */
   readonly served: JwksCondition | undefined;
   /** Retired keys had to go early, null if not; absent to leave what is said about it. */
-  readonly truncated: JwksCondition | null | undefined;
+  readonly truncated?: JwksCondition | null;
+  /** Every revocation means a key; null if nothing is revoked. */
+  readonly revoked: JwksCondition | null;
+  /** The source whose key signs, if it is known. */
+  readonly signing: string | undefined;
   /** When nginx's configuration was last changed; absent if there is none. */
   readonly nginxConfigUpdated: string | undefined;
 }
 
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
 function reportOf({ kind, object }: Observation, input: StatusInput): StatusReport<JwksFields> {
-  const { history, published, served, truncated, nginxConfigUpdated } = input;
+  const { history, published, served, truncated, revoked, signing, nginxConfigUpdated } = input;
   const { generation } = object.metadata;
-  const { jwksVerified } = object.status ?? {};
+  const { jwksVerified, lastKeyID } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
-  const [first] = history.keys;
+  const signs = history.keys.find(({ standing, source }) => standing.state === "Active" && source === signing)?.jwk.kid;
+  const lastKey = signing === undefined && history.keys.some(({ jwk }) => jwk.kid === lastKeyID) ? lastKeyID : signs;
   const blocking = [published, served].find((condition) => condition?.status === "False");
   return {
     regarding: { kind, object },
@@ -385,18 +219,21 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
       Ready: blocking ?? { status: "True", reason: "Ready", message: published.message },
       Published: published,
       Served: served ?? null,
+      Revoked: revoked,
       ...(truncated !== undefined && { Truncated: truncated }),
     },
     fields: {
       ...(generation !== undefined && { observedGeneration: generation }),
       keyCount: history.keys.length,
-      keys: history.keys.map(keyStatusOf),
+      keys: keyStatusesOf(history),
+      ...(history.revoked.length > 0 && { revoked: [...history.revoked] }),
       ...(history.revision > 0 && { revision: history.revision }),
       ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
-      ...(first?.standing.state === "Active" && { lastKeyID: first.jwk.kid }),
+      ...(lastKey !== undefined && { lastKeyID: lastKey }),
       ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),
       ...(nginxConfigUpdated !== undefined && { nginxConfigUpdated }),
       ...(jwksVerified !== undefined && { jwksVerified }),
     },
+    onlyIfUnchanged: true,
   };
 }

@@ -1,12 +1,15 @@
 // Why an object of this controller is as it is: the words shared by conditions, Events, metrics and the documentation.
+import type { ConditionReport } from "@keyturn/runtime";
 import type { ReasonTable } from "../../feature/feature.ts";
 
 /** Why a source gives no key at present. What it gave before stays published. */
 const sourceReasons = {
   SecretNotFound: { meaning: "The Secret does not exist.", health: "degraded" },
-  CertificateMissing: { meaning: "The Secret has no `tls.crt`, or an empty one.", health: "degraded" },
-  CertificateInvalid: { meaning: "`tls.crt` is not a PEM certificate that can be read.", health: "degraded" },
+  CertificateMissing: { meaning: "The Secret has no `tls.crt` and no public key, or an empty one.", health: "degraded" },
+  CertificateInvalid: { meaning: "`tls.crt` is not a PEM certificate that can be read, or the public key is none.", health: "degraded" },
   CertificateTooLarge: { meaning: "`tls.crt` is larger than any certificate chain should be.", health: "degraded" },
+  SourceNotFound: { meaning: "A ConfigMap that is to be merged does not exist, or lacks its label.", health: "degraded" },
+  SourceInvalid: { meaning: "A ConfigMap that is to be merged holds no JWKS with a key for signatures.", health: "degraded" },
   CertificateExpired: { meaning: "The certificate's validity is over.", health: "degraded" },
   KeyMismatch: { meaning: "The certificate is for another key than `tls.key`.", health: "degraded" },
   KeyUnsupported: { meaning: "The key is of a kind or size that is not published.", health: "degraded" },
@@ -20,6 +23,7 @@ const conditionReasons = {
   Serving: { meaning: "nginx's pods answer with the document.", health: "healthy" },
   InvalidSpec: { meaning: "The spec contradicts itself or has a value that cannot be read.", health: "degraded" },
   Conflict: { meaning: "A name that is wanted belongs to somebody else.", health: "degraded" },
+  Publishing: { meaning: "New keys are written down in the status, and published in the next moment.", health: "progressing" },
   UpdateDeferred: { meaning: "A change waits for the ConfigMap's next turn.", health: "progressing" },
   DocumentTooLarge: {
     meaning: "All keys together do not fit into a ConfigMap, so the oldest retired ones had to go early.",
@@ -31,7 +35,12 @@ const conditionReasons = {
     health: "degraded",
   },
   AllKeysRevoked: { meaning: "Every key is revoked: the document is valid and has no key in it.", health: "degraded" },
-  PodsNotAvailable: { meaning: "No pod of the Deployment is available.", health: "progressing" },
+  SigningKeyRevoked: { meaning: "The Secret whose key signs still holds a key that is revoked.", health: "degraded" },
+  KeysRevoked: { meaning: "Every revocation means a key that is known, and none of those is published.", health: "healthy" },
+  RevocationUnknown: { meaning: "A revocation names nothing that is known: no `kid`, thumbprint or certificate.", health: "degraded" },
+  PodsNotAvailable: { meaning: "Not every pod of the Deployment serves the document as it is.", health: "progressing" },
+  PodsFail: { meaning: "Pods of nginx do not get ready; the message has their own words.", health: "degraded" },
+  NotAllowed: { meaning: "The object asks for an image, replicas or resources that this installation does not allow.", health: "degraded" },
   NginxRefused: { meaning: "The API server does not take nginx's objects as the spec makes them.", health: "degraded" },
   Paused: { meaning: "People asked for nothing to be done for the object for now.", health: "paused" },
 } as const satisfies ReasonTable;
@@ -45,6 +54,8 @@ const keyReasons = {
   KeyRemoved: { meaning: "A retiring key's time was over.", notable: true },
   KeyRevoked: { meaning: "A key was withdrawn on request.", notable: true },
   KeyDropped: { meaning: "A retiring key was removed early to make room." },
+  KeyAdopted: { meaning: "A key of a document that was taken over would not be published otherwise: it is too small, or has no certificate." },
+  EntryLeftOut: { meaning: "An entry of a document that was taken over is no key for signatures, and is no longer published." },
 } as const satisfies ReasonTable;
 
 export const jwksReasons = { ...sourceReasons, ...conditionReasons, ...keyReasons };
@@ -52,3 +63,6 @@ export const jwksReasons = { ...sourceReasons, ...conditionReasons, ...keyReason
 export type SourceReason = keyof typeof sourceReasons;
 export type ConditionReason = SourceReason | keyof typeof conditionReasons;
 export type KeyReason = keyof typeof keyReasons;
+
+/** What one condition says. What was refused has the runtime's reason. */
+export type JwksCondition = ConditionReport<ConditionReason> | ConditionReport;

@@ -2,7 +2,7 @@ import type { Condition } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import { JWKSConfig, type JwksStatus, type KeyStatus } from "./api.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { type JwksObject, keepShownJwks, keySetRecord } from "./records.ts";
+import { type JwksObject, keepShownJwks, keySetOf } from "./records.ts";
 
 const nowMs = Date.parse("2026-01-02T03:04:05Z");
 
@@ -24,7 +24,7 @@ function config(status: JwksStatus): JwksObject {
 }
 
 function recordOf(object: JwksObject) {
-  return keySetRecord(JWKSConfig, object, { removed: [], nowMs }).record;
+  return keySetOf(JWKSConfig, object, { removed: [], nowMs }).keySet;
 }
 
 describe("the health of a JWKSConfig", () => {

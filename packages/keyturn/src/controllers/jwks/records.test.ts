@@ -1,7 +1,7 @@
 // What is drawn of a JWKS: its keys now and before, and never what they are made of.
 import { expect, it } from "vitest";
 import { JWKSConfig } from "./api.ts";
-import { type JwksObject, keySetRecord, keyViews, removedKeys } from "./records.ts";
+import { type JwksObject, keySetOf, keyViews, removedKeys } from "./records.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const hour = 3_600_000;
@@ -38,7 +38,7 @@ const object: JwksObject = {
 };
 
 it("has its keys as bars, with what comes next", () => {
-  const { record, againAtMs } = keySetRecord(JWKSConfig, object, { removed: [], nowMs: now });
+  const { keySet: record, againAtMs } = keySetOf(JWKSConfig, object, { removed: [], nowMs: now });
   expect(record).toMatchObject({
     id: "jwks/JWKSConfig/shop/tokens",
     health: "healthy",
@@ -63,6 +63,6 @@ it("remembers keys that went, until they are back", () => {
   const removed = removedKeys([], { before, after, nowMs: now });
   expect(removed).toMatchObject([{ kid: "old", state: "Removed", signs: false, removeMs: now }]);
   const gone = { ...object, status: { ...object.status, keys: (object.status?.keys ?? []).slice(0, 1) } };
-  expect(keySetRecord(JWKSConfig, gone, { removed, nowMs: now }).record).toMatchObject({ keys: [{ kid: "new" }, { kid: "old", state: "Removed" }] });
+  expect(keySetOf(JWKSConfig, gone, { removed, nowMs: now }).keySet).toMatchObject({ keys: [{ kid: "new" }, { kid: "old", state: "Removed" }] });
   expect(removedKeys(removed, { before: after, after: before, nowMs: now })).toEqual([]);
 });

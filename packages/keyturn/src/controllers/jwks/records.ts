@@ -1,5 +1,5 @@
 // What people see of JWKSConfigs and JWKSs.
-import type { DashboardRecord, KeySetRecord, KeyView, NextStep, ObjectRef } from "@keyturn/dashboard/contract";
+import type { NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -16,16 +16,18 @@ import {
   againAtMs,
   defined,
   earlierNext,
+  factAt,
+  factText,
   happened,
   type HealthReport,
   healthReportOf,
   inNamespace,
-  type Made,
-  noStory,
+  laidOut,
   objectReport,
   type ObjectStory,
   pauseCommand,
   readyHealth,
+  type RecordBase,
   type Records,
   shortDigest,
   shownText,
@@ -33,6 +35,7 @@ import {
   unlessOverdue,
 } from "../../feature/record.ts";
 import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus, revokeAnnotation } from "./api.ts";
+import { keyTracks, servedText } from "./tracks.ts";
 
 /** An object of either kind, as far as it is shown. */
 interface ShownJwks extends KubeObject {
@@ -47,6 +50,42 @@ interface ShownJwks extends KubeObject {
 
 export type JwksObject = Stored<ShownJwks>;
 
+/** A key of a JWKS, now or before. */
+export interface KeyView {
+  readonly kid: string;
+  /** `Removed` keys are those that this process has seen go; it forgets them when it is restarted. */
+  readonly state: "Active" | "Retiring" | "Removed";
+  /** The first key that is `Active` is the one that signs. */
+  readonly signs: boolean;
+  /** The Secret that it came from; empty if that is not known. */
+  readonly source: string;
+  readonly algorithm: string;
+  /** When it was first published. */
+  readonly sinceMs: number;
+  readonly replacedMs?: number;
+  /** When it goes, or went. */
+  readonly removeMs?: number;
+  readonly certificateExpiresMs?: number;
+}
+
+/** A JWKSConfig or a JWKS, and its keys. */
+export interface KeySet extends RecordBase {
+  /** Where the JWKS document is published. */
+  readonly configMap: string;
+  /** The path that clients should use. */
+  readonly endpoint: string;
+  /** Active ones first, then retiring ones, then removed ones. */
+  readonly keys: readonly KeyView[];
+  /** Counts the changes of what is published. */
+  readonly revision?: number;
+  readonly updatedMs?: number;
+  readonly nextRemovalMs?: number;
+  /** The earliest end of a certificate whose key is active. */
+  readonly nextExpiryMs?: number;
+  /** Whether pods answer with the JWKS document; absent if none are asked for. */
+  readonly served?: { readonly holds: boolean; readonly reason: string; readonly message: string };
+}
+
 /** Pods that are not there after this long do not come by themselves. */
 const podPatienceMs = 300_000;
 
@@ -57,15 +96,15 @@ const expiryHorizonMs = 30 * 86_400_000;
 export function keepShownJwks({ metadata: whole, spec, status }: Stored<ShownJwks>): Stored<ShownJwks> {
   const { managedFields: _, ...metadata } = whole;
   if (!status?.keys) return { metadata, spec, ...(status && { status }) };
-  return { metadata, spec, status: { ...status, keys: status.keys.map((key) => ({ ...key, certificates: [] })) } };
+  return { metadata, spec, status: { ...status, keys: status.keys.map(({ certificates: _c, publicKey: _k, ...key }) => key) } };
 }
 
-/** The record of one object: when keys go is what the plan has written into its status. `removed` are the keys that were seen to go. */
-export function keySetRecord(
+/** What is known of one object: when keys go is what the plan has written into its status. `removed` are the keys that were seen to go. */
+export function keySetOf(
   kind: Kind,
   object: DeepReadonly<JwksObject>,
   { removed, nowMs }: { readonly removed: readonly KeyView[]; readonly nowMs: number },
-): Made & { readonly record: KeySetRecord } {
+): { readonly keySet: KeySet; readonly againAtMs: number | undefined } {
   const { metadata, spec, status } = object;
   const { next: removal, ...checked } = unlessOverdue(
     objectReport(kind, object, {
@@ -83,8 +122,7 @@ export function keySetRecord(
   const served = findCondition(status?.conditions, "Served");
   const keys = keyViews(object);
   const expiries = keys.filter(({ state }) => state === "Active").map(({ certificateExpiresMs }) => certificateExpiresMs);
-  const record: KeySetRecord = {
-    type: "keySet",
+  const keySet: KeySet = {
     id: keySetId(kind, metadata),
     step: "jwks",
     ...report,
@@ -98,7 +136,7 @@ export function keySetRecord(
     ...defined("nextExpiryMs", earliest(expiries)),
     ...(served && { served: { holds: served.status === "True", reason: served.reason, message: shownText(served.message) } }),
   };
-  return { record, againAtMs: againAtMs(report, nowMs) };
+  return { keySet, againAtMs: againAtMs(report, nowMs) };
 }
 
 function jwksHealth(object: DeepReadonly<JwksObject>, nowMs: number): HealthReport {
@@ -107,11 +145,14 @@ function jwksHealth(object: DeepReadonly<JwksObject>, nowMs: number): HealthRepo
     return isPassing(reason, nowMs - (timeMs(lastTransitionTime) ?? 0)) ? "progressing" : "failed";
   });
   const truncated = findCondition(object.status?.conditions, "Truncated");
-  return truncated?.status === "True" && report.health !== "failed" ? healthReportOf(truncated, "degraded") : report;
+  const revoked = findCondition(object.status?.conditions, "Revoked");
+  if (report.health === "failed") return report;
+  if (revoked?.status === "False") return healthReportOf(revoked, "degraded");
+  return truncated?.status === "True" ? healthReportOf(truncated, "degraded") : report;
 }
 
 function isPassing(reason: string, lastedMs: number): boolean {
-  return reason === "UpdateDeferred" || (reason === "PodsNotAvailable" && lastedMs < podPatienceMs);
+  return reason === "UpdateDeferred" || reason === "Publishing" || (reason === "PodsNotAvailable" && lastedMs < podPatienceMs);
 }
 
 function nextRemoval({ status }: DeepReadonly<JwksObject>): NextStep | undefined {
@@ -135,11 +176,15 @@ function keySetId(kind: Pick<Kind, "kind">, { namespace = "", name }: { readonly
 
 /** The keys that are published, as the status has them. */
 export function keyViews({ status }: Pick<DeepReadonly<JwksObject>, "status">): readonly KeyView[] {
-  return (status?.keys ?? []).map((key) => keyView(key, status?.lastKeyID));
+  return (status?.keys ?? []).flatMap((key) => (key.state === "Pending" ? [] : keyView(key, key.state, status?.lastKeyID)));
 }
 
 /** Never more of a key than its name and its times. */
-function keyView({ kid, state, source, since, algorithm, ...times }: DeepReadonly<KeyStatus>, signing: string | undefined): KeyView {
+function keyView(
+  { kid, source, since, algorithm = "", ...times }: DeepReadonly<KeyStatus>,
+  state: "Active" | "Retiring",
+  signing: string | undefined,
+): KeyView {
   return {
     kid,
     state,
@@ -170,22 +215,41 @@ function removedKey(key: KeyView, nowMs: number): KeyView {
   return { ...key, state: "Removed", signs: false, removeMs: nowMs };
 }
 
-function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
-  if (record.type !== "keySet") return noStory;
+export function keySetRecord(keySet: KeySet): ObjectRecord {
+  const { configMap, endpoint, keys, revision, updatedMs, nextRemovalMs, nextExpiryMs, next } = keySet;
+  return laidOut(keySet, {
+    table: "keySets",
+    cells: {},
+    texts: [configMap, ...keys.flatMap(({ kid, source }) => [kid, source])],
+    facts: [
+      ...factText("ConfigMap", configMap),
+      ...factText("endpoint", endpoint),
+      ...factText("served", servedText(keySet)),
+      ...factText("revision", revision === undefined ? undefined : String(revision)),
+      ...factAt("updated", updatedMs),
+      ...factAt("next removal", nextRemovalMs),
+      ...factAt("next certificate expires", nextExpiryMs),
+      ...factAt("next", next?.atMs),
+    ],
+    tracks: keyTracks(keySet),
+  });
+}
+
+export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap }: KeySet): ObjectStory {
   const where = inNamespace(ref);
-  const [key] = record.keys;
+  const [key] = keys;
   const revoke = key && `kubectl annotate ${ref.resource} ${ref.name}${where} ${revokeAnnotation}=${key.kid}`;
   return {
     history: [
-      ...happened(record.createdMs, "was created"),
-      ...record.keys.flatMap(({ kid, sinceMs, replacedMs, removeMs, state }) => [
+      ...happened(createdMs, "was created"),
+      ...keys.flatMap(({ kid, sinceMs, replacedMs, removeMs, state }) => [
         ...happened(sinceMs, `key ${shortDigest(kid)} was published`),
         ...happened(replacedMs, `key ${shortDigest(kid)} was replaced`),
         ...(state === "Removed" ? happened(removeMs, `key ${shortDigest(kid)} went`) : []),
       ]),
     ],
     commands: [
-      { what: "see the document", command: `kubectl get configmap ${record.configMap}${where} -o jsonpath='{.data.jwks\\.json}'` },
+      { what: "see the document", command: `kubectl get configmap ${configMap}${where} -o jsonpath='{.data.jwks\\.json}'` },
       ...(revoke === undefined ? [] : [{ what: "withdraw a key at once", command: revoke }]),
       pauseCommand(ref),
     ],
@@ -193,7 +257,30 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 }
 
 export const jwksRecords: Records = {
-  story,
+  layout: {
+    title: "Keys",
+    about: "The public keys of certificates as a JWKS. A replaced key stays for as long as tokens need it.",
+    tables: [
+      {
+        id: "keySets",
+        title: "Keys over time",
+        empty: {
+          title: "No keys are published yet",
+          text: "A JWKSConfig names a Secret with a certificate and the ConfigMap to publish its public key in.",
+          command: "kubectl get jwksconfigs,jwks -A",
+        },
+        timeline: {
+          legend: [
+            { look: "bar live hue-0", meaning: "active" },
+            { look: "bar retiring", meaning: "retiring: verifies, signs no more" },
+            { look: "bar removed", meaning: "removed" },
+            { look: "mark expiry tone-degraded", meaning: "certificate expires" },
+            { look: "mark end", meaning: "removal" },
+          ],
+        },
+      },
+    ],
+  },
   watch({ watch, touch, clock }) {
     const kinds: readonly Kind[] = [JWKSConfig, JWKS];
     const removed = new Map<string, readonly KeyView[]>();
@@ -223,7 +310,9 @@ export const jwksRecords: Records = {
         const [, kind = "", namespace = "", name = ""] = id.split("/");
         const cache = caches.get(kind);
         const object = cache?.get(keyOf({ namespace, name }));
-        return cache && object && keySetRecord(cache.kind, object, { removed: removed.get(id) ?? [], nowMs });
+        if (!cache || !object) return undefined;
+        const { keySet, againAtMs: laterMs } = keySetOf(cache.kind, object, { removed: removed.get(id) ?? [], nowMs });
+        return { record: keySetRecord(keySet), againAtMs: laterMs, story: (ref) => keySetStory(ref, keySet) };
       },
       find(resource, name) {
         const kind = kinds.find((candidate) => resourceOf(candidate) === resource);

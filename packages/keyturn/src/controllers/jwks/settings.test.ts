@@ -1,18 +1,18 @@
 // Both kinds to one form: defaults, what the predecessor does, and what is refused.
 import { describe, expect, test } from "vitest";
-import { defaultSpec } from "../../../test/jwks-world.ts";
+import { defaultInstallation, defaultSpec } from "../../../test/jwks-world.ts";
 import { type JWKS, JWKS as JWKSKind, type JWKSConfig } from "./api.ts";
 import { settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
 
 const config = (spec: Partial<JWKSConfig["spec"]> = {}, annotations: Record<string, string> = {}) =>
-  settingsOfJwksConfig({ metadata: { name: "site", annotations }, spec: { ...defaultSpec, ...spec } });
+  settingsOfJwksConfig({ metadata: { name: "site", annotations }, spec: { ...defaultSpec, ...spec } }, defaultInstallation);
 
 /** A manifest for the predecessor, decoded as the API server would default it. */
 function predecessor(spec: object, annotations: Record<string, string> = {}) {
   const decoded = JWKSKind.decode(Object.assign({ metadata: { name: "site", annotations } }, { spec }));
   if (!decoded.ok) throw new Error(decoded.problems.join("; "));
   const object: JWKS = decoded.object;
-  return settingsOfJwks(object);
+  return settingsOfJwks(object, defaultInstallation);
 }
 
 describe("a JWKSConfig", () => {
@@ -25,7 +25,7 @@ describe("a JWKSConfig", () => {
         keyId: "Thumbprint",
         rsaAlgorithm: "RS256",
         cleanupOnDelete: false,
-        nginx: { configMapName: "nginx", cacheSeconds: 3600, corsOrigins: ["*"], pods: { replicas: 1 } },
+        nginx: { configMapName: "nginx", answers: { cacheSeconds: 3600, corsOrigins: ["*"] }, pods: { replicas: 1 }, notAllowed: undefined },
       },
     });
   });
@@ -42,13 +42,32 @@ describe("a JWKSConfig", () => {
     expect(config({ oldKeysTTL })).toMatchObject({ settings: { oldKeys: { type: "keep", ttlMs: 876_000 * 3_600_000 } } });
   });
 
-  test("reads the keys to revoke", () => {
-    expect(config({}, { "keyturn.io/revoke": " a, b,,c " })).toMatchObject({ settings: { revoked: new Set(["a", "b", "c"]) } });
+  test("lets clients keep the document no longer than keys stay in it", () => {
+    expect(config({ oldKeysTTL: "10m" })).toMatchObject({ settings: { nginx: { answers: { cacheSeconds: 600 } } } });
+    expect(config({ oldKeysTTL: "0" })).toMatchObject({ settings: { nginx: { answers: { cacheSeconds: 3600 } } } });
+  });
+
+  test.each([
+    [{ image: "evil:1" }, "the image evil:1 is not allowed in this installation"],
+    [{ replicas: 100 }, "100 replicas are more than the 10 that are allowed"],
+    [{ resources: { limits: { "nvidia.com/gpu": 1 } } }, "the resource nvidia.com/gpu may not be asked for; cpu, memory, ephemeral-storage may"],
+    [{ resources: { requests: { cpu: "64" } } }, "cpu 64 is more than the 1 that is allowed"],
+    [{ resources: { limits: { memory: "1e12" } } }, "memory 1e12 is more than the 512Mi that is allowed"],
+    [{ resources: { limits: { constructor: "1" } } }, "the resource constructor may not be asked for"],
+  ])("may not ask for %j", (nginx, message) => {
+    expect(config({ nginx })).toMatchObject({ ok: true, settings: { nginx: { notAllowed: expect.stringContaining(message) } } });
+  });
+
+  test("may ask for what the installation allows", () => {
+    const nginx = { image: "own:1", replicas: 20, resources: { limits: { cpu: "1500m", memory: "512Mi" } } };
+    const installation = { ...defaultInstallation, allowedImages: ["own:1"], maxReplicas: 20, maxResources: { cpu: "2", memory: "0.5Gi" } };
+    const object = { metadata: { name: "site" }, spec: { ...defaultSpec, nginx } };
+    expect(settingsOfJwksConfig(object, installation)).toMatchObject({ settings: { nginx: { notAllowed: undefined, pods: nginx } } });
   });
 
   test("serves nothing unless asked to", () => {
     const { nginxConfigMapName: _, ...spec } = defaultSpec;
-    expect(settingsOfJwksConfig({ metadata: { name: "site" }, spec })).toMatchObject({ settings: { nginx: undefined } });
+    expect(settingsOfJwksConfig({ metadata: { name: "site" }, spec }, defaultInstallation)).toMatchObject({ settings: { nginx: undefined } });
   });
 
   test.each([
@@ -70,8 +89,8 @@ describe("a JWKS of the predecessor", () => {
   });
 
   test("is changed by annotations", () => {
-    expect(predecessor(spec, { "keyturn.io/key-id": "Thumbprint", "keyturn.io/algorithm": "RS256", "keyturn.io/revoke": "a" })).toMatchObject({
-      settings: { keyId: "Thumbprint", algorithm: "RS256", revoked: new Set(["a"]) },
+    expect(predecessor(spec, { "keyturn.io/key-id": "Thumbprint", "keyturn.io/algorithm": "RS256" })).toMatchObject({
+      settings: { keyId: "Thumbprint", algorithm: "RS256" },
     });
   });
 

@@ -1,112 +1,170 @@
 // What an object of either kind asks for, in one form, with every default filled in and every value read.
 import { parseStoredDuration } from "@keyturn/runtime";
-import { algorithmAnnotation, type JWKS, type JWKSConfig, keyIdAnnotation, revokeAnnotation } from "./api.ts";
+import { isSignatureAlgorithm, type SignatureAlgorithm } from "../../public-key.ts";
+import { algorithmAnnotation, type JWKS, type JWKSConfig, keyIdAnnotation } from "./api.ts";
+import { type NginxInstallation, type Quantities, quantityOf } from "./flags.ts";
+import { type KeyIdScheme, keyIdSchemes } from "./jwk.ts";
 import type { HistoryRules } from "./key-history.ts";
 import type { NginxAnswers, NginxPods } from "./nginx.ts";
-import { isSignatureAlgorithm, type KeyIdScheme, keyIdSchemes, type SignatureAlgorithm } from "./jwk.ts";
 
 /** Everything that the plan needs to know of a spec. */
 export interface JwksSettings {
   /** Names of Secrets, the one whose key signs first; none twice. */
   readonly sources: readonly [string, ...string[]];
+  /** Names of ConfigMaps of others whose keys are published too. */
+  readonly mergedConfigMaps: readonly string[];
   readonly configMapName: string;
   readonly cleanupOnDelete: boolean;
   readonly oldKeys: HistoryRules["oldKeys"];
   readonly maxKeys: number | undefined;
-  readonly revoked: ReadonlySet<string>;
   readonly keyId: KeyIdScheme;
   /** The algorithm that was asked for; undefined for the usual one of each kind of key. */
   readonly algorithm: SignatureAlgorithm | undefined;
   /** The usual one of RSA keys. */
   readonly rsaAlgorithm: SignatureAlgorithm;
+  /** Whose keys these are, for those who look for them by OpenID Connect Discovery. */
+  readonly issuer: string | undefined;
   readonly nginx: NginxSettings | undefined;
 }
 
 /** How the JWKS document is served. */
-interface NginxSettings extends NginxAnswers {
+export interface NginxSettings {
+  /** Of the Deployment and the Service. */
+  readonly name: string;
   readonly configMapName: string;
+  /** The Secret with the certificate of the server; undefined for plain HTTP. */
+  readonly tlsSecret: string | undefined;
+  readonly answers: NginxAnswers;
   readonly pods: NginxPods;
+  /** What is asked for and not allowed in this installation; undefined if all is. */
+  readonly notAllowed: string | undefined;
 }
 
 /** A spec that was read, or what is wrong with it. */
 export type SettingsResult = { readonly ok: true; readonly settings: JwksSettings } | { readonly ok: false; readonly message: string };
 
-/** The image when none is asked for. Its user is not root and its port is 8080. */
-const defaultImage = "docker.io/nginxinc/nginx-unprivileged:1.30.5-alpine";
-
-const defaultPods: NginxPods = {
-  image: defaultImage,
-  replicas: 1,
-  resources: { requests: { cpu: "50m", memory: "64Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
-};
-const defaultAnswers: NginxAnswers = { cacheSeconds: 3600, corsOrigins: ["*"] };
+/** What of a spec is about nginx. */
+type NginxSpec = NonNullable<JWKSConfig["spec"]["nginx"]>;
 
 /** The settings of a JWKSConfig. */
-export function settingsOfJwksConfig({ metadata, spec }: JWKSConfig): SettingsResult {
-  const { cacheSeconds, corsOrigins, image, replicas, resources } = spec.nginx ?? {};
-  return checked(spec, {
-    sources: [spec.certificateSecret, ...new Set(spec.certificateSecrets?.filter((name) => name !== spec.certificateSecret))],
-    cleanupOnDelete: spec.cleanupOnDelete,
-    maxKeys: spec.maxKeys,
-    revoked: revokedKids(metadata.annotations?.[revokeAnnotation]),
-    keyId: spec.keyId,
-    algorithm: spec.algorithm,
-    rsaAlgorithm: "RS256",
-    nginx: {
-      cacheSeconds: cacheSeconds ?? defaultAnswers.cacheSeconds,
-      corsOrigins: corsOrigins ?? defaultAnswers.corsOrigins,
-      pods: {
-        image: image ?? defaultPods.image,
-        replicas: replicas ?? defaultPods.replicas,
-        resources: resources ? withoutUndefined(resources) : defaultPods.resources,
-      },
+export function settingsOfJwksConfig({ metadata, spec }: JWKSConfig, installation: NginxInstallation): SettingsResult {
+  return checked(
+    { metadata, spec, nginx: spec.nginx ?? {}, installation },
+    {
+      sources: [spec.certificateSecret, ...new Set(spec.certificateSecrets?.filter((name) => name !== spec.certificateSecret))],
+      mergedConfigMaps: spec.mergedConfigMaps ?? [],
+      cleanupOnDelete: spec.cleanupOnDelete,
+      maxKeys: spec.maxKeys,
+      keyId: spec.keyId,
+      algorithm: spec.algorithm,
+      rsaAlgorithm: "RS256",
+      issuer: spec.issuer,
     },
-  });
+  );
 }
 
 /**
  * The settings of a JWKS. What is not in its schema is as rieset/jwks-operator does it, so that nothing changes for those who verify tokens:
  * `kid` from the certificate, RS512 for RSA, the ConfigMap left behind. Annotations change the first two.
  */
-export function settingsOfJwks({ metadata, spec }: JWKS): SettingsResult {
-  const { [keyIdAnnotation]: keyId = "CertificateSHA1", [algorithmAnnotation]: algorithm, [revokeAnnotation]: revoked } = metadata.annotations ?? {};
+export function settingsOfJwks({ metadata, spec }: JWKS, installation: NginxInstallation): SettingsResult {
+  const { [keyIdAnnotation]: keyId = "CertificateSHA1", [algorithmAnnotation]: algorithm } = metadata.annotations ?? {};
   const scheme = keyIdSchemes.find((known) => known === keyId);
   if (!scheme) return refused(`the annotation ${keyIdAnnotation} must be one of ${keyIdSchemes.join(", ")}`);
   if (algorithm !== undefined && !isSignatureAlgorithm(algorithm))
     return refused(`the annotation ${algorithmAnnotation} is not an algorithm such as RS256`);
-  return checked(spec, {
-    sources: [spec.certificateSecret],
-    cleanupOnDelete: false,
-    maxKeys: undefined,
-    revoked: revokedKids(revoked),
-    keyId: scheme,
-    algorithm,
-    rsaAlgorithm: "RS512",
-    nginx: { ...defaultAnswers, pods: defaultPods },
-  });
+  return checked(
+    { metadata, spec, nginx: {}, installation },
+    {
+      sources: [spec.certificateSecret],
+      mergedConfigMaps: [],
+      cleanupOnDelete: false,
+      maxKeys: undefined,
+      keyId: scheme,
+      algorithm,
+      rsaAlgorithm: "RS512",
+      issuer: undefined,
+    },
+  );
+}
+
+interface Asked {
+  readonly metadata: JWKSConfig["metadata"];
+  readonly spec: JWKSConfig["spec"] | JWKS["spec"];
+  readonly nginx: NginxSpec;
+  readonly installation: NginxInstallation;
 }
 
 /** Reads what both specs have, and checks what a schema may have let through: that of JWKS checks nothing. */
-function checked(
-  spec: JWKSConfig["spec"] | JWKS["spec"],
-  rest: Omit<JwksSettings, "configMapName" | "oldKeys" | "nginx"> & { readonly nginx: Omit<NginxSettings, "configMapName"> },
-): SettingsResult {
+function checked(asked: Asked, rest: Omit<JwksSettings, "configMapName" | "oldKeys" | "nginx">): SettingsResult {
+  const { spec } = asked;
   const { certificateSecret, configMapName, nginxConfigMapName = "" } = spec;
   if (!certificateSecret) return refused("certificateSecret is empty; name the Secret with the certificate");
   if (!configMapName) return refused("configMapName is empty; name the ConfigMap to publish in");
   if (nginxConfigMapName === configMapName) return refused("nginxConfigMapName and configMapName must differ");
+  if (rest.mergedConfigMaps.some((name) => name === configMapName || name === nginxConfigMapName))
+    return refused("mergedConfigMaps names a ConfigMap that this object writes itself");
   const ttlMs = readDuration(spec.oldKeysTTL);
   if (ttlMs === undefined) return refused(`oldKeysTTL "${spec.oldKeysTTL}" is not a duration such as 720h or 1h30m`);
   const keep = spec.updateStrategy === "rolling" && spec.keepOldKeys && ttlMs > 0;
+  const oldKeys = keep ? ({ type: "keep", ttlMs } as const) : ({ type: "replace" } as const);
   return {
     ok: true,
     settings: {
       ...rest,
       configMapName,
-      oldKeys: keep ? { type: "keep", ttlMs } : { type: "replace" },
-      nginx: nginxConfigMapName ? { ...rest.nginx, configMapName: nginxConfigMapName } : undefined,
+      oldKeys,
+      nginx: nginxConfigMapName
+        ? nginxSettings(asked, { configMapName: nginxConfigMapName, oldKeys, hasIssuer: rest.issuer !== undefined })
+        : undefined,
     },
   };
+}
+
+function nginxSettings(
+  { metadata, nginx, installation }: Asked,
+  { configMapName, oldKeys, hasIssuer }: { readonly configMapName: string; readonly oldKeys: HistoryRules["oldKeys"]; readonly hasIssuer: boolean },
+): NginxSettings {
+  const cacheSeconds = nginx.cacheSeconds ?? installation.cacheSeconds;
+  const { nodeSelector, tolerations, serviceType, ipFamily } = installation;
+  return {
+    name: `${metadata.name ?? ""}${installation.nameSuffix}`,
+    configMapName,
+    tlsSecret: nginx.tlsSecret,
+    answers: {
+      // Nobody needs a document for longer than a key stays in it after it was replaced.
+      cacheSeconds: oldKeys.type === "keep" ? Math.min(cacheSeconds, Math.floor(oldKeys.ttlMs / 1000)) : cacheSeconds,
+      corsOrigins: nginx.corsOrigins ?? ["*"],
+      discovery: hasIssuer,
+      tls: nginx.tlsSecret !== undefined,
+      ipFamily,
+    },
+    pods: {
+      image: nginx.image ?? installation.image,
+      replicas: nginx.replicas ?? installation.replicas,
+      resources: nginx.resources ? withoutUndefined(nginx.resources) : installation.resources,
+      nodeSelector,
+      tolerations,
+      serviceType,
+    },
+    notAllowed: notAllowed(nginx, installation),
+  };
+}
+
+/** Whoever may write a JWKSConfig is not thereby allowed to run any image, in any number, with any device. */
+function notAllowed({ image, replicas, resources }: NginxSpec, installation: NginxInstallation): string | undefined {
+  const { allowedImages, maxReplicas, maxResources } = installation;
+  if (image !== undefined && ![installation.image, ...allowedImages].includes(image)) {
+    return `the image ${image} is not allowed in this installation; ${[installation.image, ...allowedImages].join(", ")} are (--jwks.nginx-allowed-images)`;
+  }
+  if (replicas !== undefined && replicas > maxReplicas) return `${replicas} replicas are more than the ${maxReplicas} that are allowed`;
+  for (const [resource, quantity] of [...Object.entries(resources?.requests ?? {}), ...Object.entries(resources?.limits ?? {})]) {
+    const most = Object.hasOwn(maxResources, resource) ? maxResources[resource] : undefined;
+    if (most === undefined) return `the resource ${resource} may not be asked for; ${Object.keys(maxResources).join(", ")} may`;
+    const isTooMuch = (quantityOf(quantity) ?? Number.POSITIVE_INFINITY) > (quantityOf(most) ?? 0);
+    if (isTooMuch) return `${resource} ${quantity} is more than the ${most} that is allowed`;
+  }
+  return undefined;
 }
 
 function refused(message: string): SettingsResult {
@@ -122,15 +180,7 @@ function readDuration(text: string): number | undefined {
   }
 }
 
-/** The kids in the annotation that revokes keys. */
-export function revokedKids(annotation = ""): ReadonlySet<string> {
-  const kids = annotation.split(",").map((kid) => kid.trim());
-  return new Set(kids.filter((kid) => kid !== ""));
-}
-
 /** Leaves out members that are undefined, which the types of objects to be written do not allow. */
-function withoutUndefined({ requests, limits }: { requests?: Resources | undefined; limits?: Resources | undefined }): NginxPods["resources"] {
-  return { ...(requests && { requests }), ...(limits && { limits }) };
+function withoutUndefined({ requests, limits }: NonNullable<NginxSpec["resources"]>): NginxPods["resources"] {
+  return { ...(requests && { requests }), ...(limits && { limits }) } satisfies { requests?: Quantities; limits?: Quantities };
 }
-
-type Resources = Readonly<Record<string, string | number>>;

@@ -3,6 +3,7 @@ import {
   defineKind,
   isApiError,
   type JsonPatchOperation,
+  keyOf,
   type Kind,
   type KubeObject,
   marked,
@@ -16,12 +17,13 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { keepAnnotations } from "./annotations.ts";
-import { appliedAtAnnotation, digestAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
+import { appliedAtAnnotation, digestAnnotation, proofAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
-import { contentOfRecord, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
-import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type TargetObservation } from "./observe.ts";
+import { contentOfRecord, type RotationLog, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
+import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type RecordObservation, type TargetObservation } from "./observe.ts";
 import type { Precondition, RotationWrite } from "./plan.ts";
-import type { Version } from "./promotion-rules.ts";
+import type { Version } from "./rules.ts";
+import { objectProof, type Seal } from "./seal.ts";
 import { readSource } from "./source.ts";
 
 /** What writes are made with. */
@@ -30,6 +32,7 @@ interface WriteContext {
   readonly kinds: readonly Kind[];
   readonly memory: ReadMemory;
   readonly fieldManager: string;
+  readonly seal: Seal | undefined;
   /** Its client is asked for only if something is to be written. */
   readonly run: Pick<Run, "client" | "signal">;
 }
@@ -51,7 +54,8 @@ export class SetWriter {
   async make(action: SetAction): Promise<void> {
     // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
     if (action.moves) await this.#confirmSource();
-    if (action.verb === "createRecord") return this.#createRecord(action);
+    if (action.verb === "createRecord") return this.#createRecord(action, await this.#confirmSource());
+    if (action.verb === "rebuildRecord") return this.#createRecord(action, await this.#survivingContent(action));
     if (action.verb === "noteRecord") return this.#noteRecord(action);
     if (action.verb === "deleteRecord") return this.#deleteRecord(action);
     return action.verb === "writeTarget" ? this.#writeTarget(action) : this.#deleteTarget(action);
@@ -61,10 +65,9 @@ export class SetWriter {
     return this.#context.observed.observation;
   }
 
-  async #createRecord(write: RotationWrite & { readonly verb: "createRecord" }): Promise<void> {
+  async #createRecord(write: RotationWrite & { readonly verb: "createRecord" | "rebuildRecord" }, content: VersionContent): Promise<void> {
     const { fieldManager, run } = this.#context;
-    const content = await this.#confirmSource();
-    const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners) });
+    const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners), seal: this.#context.seal });
     const created = await run.client.create(Secret, secret, { fieldManager, answer: "metadata" }, run.signal);
     this.#remember(write.seq, created);
     this.#context.memory.records.set(created.metadata.uid, write.digest);
@@ -98,15 +101,16 @@ export class SetWriter {
     const kind = this.#kindOf(write.resource, version);
     const name = { namespace, name: write.objectName };
     const targetUid = this.#context.observed.observation.targets.find((target) => target.name === write.target)?.uid ?? "";
+    const annotations = this.#annotations(write);
     const create = (): Promise<Stored<KubeObject>> =>
-      client.create(kind, targetObject(write, version, { namespace, targetUid, live: undefined }), { fieldManager }, signal);
+      client.create(kind, targetObject(write, version, { namespace, targetUid, live: undefined, annotations }), { fieldManager }, signal);
     if (!write.precondition) return create();
     const patched = await this.#patchTarget(write, version);
     if (patched) return patched;
     const live = await client.get(kind, name, signal);
     if (live?.metadata.resourceVersion !== write.precondition.resourceVersion) throw changedSince(`${write.resource}/${write.objectName}`);
     if (!mustBeReplaced(live, version.content))
-      return client.replace(kind, targetObject(write, version, { namespace, targetUid, live }), { fieldManager }, signal);
+      return client.replace(kind, targetObject(write, version, { namespace, targetUid, live, annotations }), { fieldManager }, signal);
     await client.delete(kind, name, write.precondition, signal);
     return create();
   }
@@ -116,7 +120,7 @@ export class SetWriter {
     const { fieldManager, observed, run } = this.#context;
     const target = observed.observation.targets.find(({ name }) => name === write.target);
     const live = target?.objects.find(({ uid }) => uid === write.precondition?.uid);
-    const patch = live?.ownedByTarget === write.ownedByTarget ? targetPatch(write, version) : undefined;
+    const patch = live?.ownedByTarget === write.ownedByTarget ? targetPatch(write, version, this.#annotations(write)) : undefined;
     if (!patch) return undefined;
     try {
       const name = { namespace: this.#set.namespace, name: write.objectName };
@@ -131,6 +135,18 @@ export class SetWriter {
   async #deleteTarget({ resource, objectName, precondition }: RotationWrite & { readonly verb: "deleteTarget" }): Promise<void> {
     const { run } = this.#context;
     await run.client.delete(this.#kindOf(resource), { namespace: this.#set.namespace, name: objectName }, precondition, run.signal);
+  }
+
+  /** The content of a version whose record is lost, from what still has it. */
+  async #survivingContent({ from, digest }: RotationWrite & { readonly verb: "rebuildRecord" }): Promise<VersionContent> {
+    if (from.type === "source") return this.#confirmSource();
+    const { run } = this.#context;
+    const { resource, name } = from;
+    const kind = this.#kindOf(resource);
+    const object = await run.client.get(kind, { namespace: this.#set.namespace, name }, run.signal);
+    const content = object && storedContent(resource, contentOf(object));
+    if (!object || !content || object.metadata.uid !== from.uid || digestOf(content) !== digest) throw changedSince(`${resource}/${name}`);
+    return { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content };
   }
 
   /** The source's content as the plan saw it: read for the plan, or read again and found the same. */
@@ -174,6 +190,18 @@ export class SetWriter {
     return content;
   }
 
+  /** What says which version an object was written with. */
+  #annotations({ target, seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
+    const { seal } = this.#context;
+    const targetKey = keyOf({ namespace: this.#set.namespace, name: target });
+    return {
+      [versionAnnotation]: String(seq),
+      [digestAnnotation]: digest,
+      [appliedAtAnnotation]: new Date(atMs).toISOString(),
+      ...(seal && { [proofAnnotation]: objectProof(seal, targetKey, { seq, digest, atMs }) }),
+    };
+  }
+
   #kindOf(resource: string, version?: VersionContent): Kind {
     const kind = this.#context.kinds.find((candidate) => resourceOf(candidate) === resource);
     if (!kind)
@@ -194,6 +222,35 @@ export class SetWriter {
   #remember(seq: number, { metadata: { uid, resourceVersion } }: Stored<KubeObject>): void {
     this.#records.set(seq, { uid, resourceVersion });
   }
+}
+
+// What is noted with version records, and when it has to be noted anew.
+
+/** The owners of every record: with the last of the set's targets the history goes too. */
+export function recordOwners(targets: readonly TargetObservation[]): readonly string[] {
+  return targets.map(({ uid }) => uid).toSorted();
+}
+
+/** A note of the log, if it is another than what the record says. */
+export function logNote(record: RecordObservation, log: RotationLog, owners: readonly string[]): RotationWrite | undefined {
+  if (log === record.log && hasOwners(record, owners)) return undefined;
+  return { verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log, owners };
+}
+
+/** A note of the owners alone, if they are others than what the record says. */
+export function ownersNote(record: RecordObservation, owners: readonly string[]): readonly RotationWrite[] {
+  if (hasOwners(record, owners)) return [];
+  return [{ verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log: undefined, owners }];
+}
+
+/** Which state of a record a write is meant for. */
+export function preconditionOf({ uid, resourceVersion }: RecordObservation): { readonly uid: string; readonly resourceVersion: string } {
+  return { uid, resourceVersion };
+}
+
+function hasOwners(record: RecordObservation, owners: readonly string[]): boolean {
+  const has = record.owners.toSorted();
+  return has.length === owners.length && has.every((uid, index) => uid === owners[index]);
 }
 
 // What is to be done to a target's objects so that there is one, with the content of the version that the target holds.
@@ -241,7 +298,17 @@ type TargetWrite = RotationWrite & { readonly verb: "writeTarget" };
 function targetObject(
   write: TargetWrite,
   { content }: VersionContent,
-  { namespace, targetUid, live }: { readonly namespace: string; readonly targetUid: string; readonly live: Stored<KubeObject> | undefined },
+  {
+    namespace,
+    targetUid,
+    live,
+    annotations,
+  }: {
+    readonly namespace: string;
+    readonly targetUid: string;
+    readonly live: Stored<KubeObject> | undefined;
+    readonly annotations: Readonly<Record<string, string>>;
+  },
 ): KubeObject {
   const name = write.objectName;
   const before: ObjectMeta = live?.metadata ?? {};
@@ -257,7 +324,7 @@ function targetObject(
       ...(before.labels && { labels: before.labels }),
       ...(before.finalizers && { finalizers: before.finalizers }),
       ...(ownerReferences.length > 0 && { ownerReferences }),
-      annotations: { ...before.annotations, ...appliedAnnotations(write) },
+      annotations: { ...before.annotations, ...annotations },
     },
   };
   return marked(written, keyturn, { kind: RotationTarget, name: { namespace, name: write.target } });
@@ -270,7 +337,11 @@ const knownMembers: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The same as a patch of an object in the state that the write is meant for; undefined for kinds of which not every member is known. */
-function targetPatch(write: TargetWrite, { content }: VersionContent): readonly JsonPatchOperation[] | undefined {
+function targetPatch(
+  write: TargetWrite,
+  { content }: VersionContent,
+  annotations: Readonly<Record<string, string>>,
+): readonly JsonPatchOperation[] | undefined {
   const members = knownMembers.get(write.resource);
   if (!members || !write.precondition || Object.keys(content).some((name) => !members.includes(name))) return undefined;
   const { uid, resourceVersion } = write.precondition;
@@ -278,14 +349,10 @@ function targetPatch(write: TargetWrite, { content }: VersionContent): readonly 
     { op: "test", path: "/metadata/uid", value: uid },
     { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
     ...members.map((name) => ({ op: "add", path: `/${name}`, value: content[name] ?? null }) as const),
-    ...Object.entries(appliedAnnotations(write)).map(
+    ...Object.entries(annotations).map(
       ([name, value]) => ({ op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value }) as const,
     ),
   ];
-}
-
-function appliedAnnotations({ seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
-  return { [versionAnnotation]: String(seq), [digestAnnotation]: digest, [appliedAtAnnotation]: new Date(atMs).toISOString() };
 }
 
 function ownersOf(

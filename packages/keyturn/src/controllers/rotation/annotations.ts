@@ -15,8 +15,10 @@ import { pausedAnnotation, type Selects } from "../../feature/pause-and-selectio
 import {
   appliedAtAnnotation,
   digestAnnotation,
+  giveUpAnnotation,
   parseTime,
   parseVersion,
+  proofAnnotation,
   rotatePathAnnotation,
   rotationSetAnnotation,
   RotationTarget,
@@ -25,7 +27,7 @@ import {
   watchPathAnnotation,
 } from "./api.ts";
 import { type RecordAnnotations, recordAnnotationsOf, type SuspectedRecord, suspectedRecordOf } from "./history.ts";
-import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
+import type { Applied, ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import type { SourcePaths } from "./source.ts";
 
 // What is kept of the objects that may be sources or targets: their annotations and labels, and nothing at all of the many that have none of ours.
@@ -36,12 +38,17 @@ export interface RotationAnnotations {
   readonly target?: {
     /** The key of the RotationTarget in the same namespace that it is kept for, if that is another than its own. */
     readonly owner: ObjectKey | undefined;
-    readonly applied: ObjectObservation["applied"] | undefined;
+    readonly applied: Claimed | undefined;
     readonly ownerUids: readonly string[];
   };
   readonly record?: RecordAnnotations;
   /** Seems to be a record that is no longer whole. */
   readonly suspected?: SuspectedRecord;
+}
+
+/** What an object says that it was written with, and its proof. */
+interface Claimed extends Omit<Applied, "isProven"> {
+  readonly proof?: string;
 }
 
 /** One value for all that have no owners. */
@@ -79,11 +86,12 @@ export function keepAnnotations(object: KubeObject): RotationAnnotations {
   };
 }
 
-function appliedOf(annotations: Readonly<Record<string, string>>): ObjectObservation["applied"] | undefined {
+function appliedOf(annotations: Readonly<Record<string, string>>): Claimed | undefined {
   const seq = parseVersion(annotations[versionAnnotation]);
   const digest = annotations[digestAnnotation];
   const atMs = parseTime(annotations[appliedAtAnnotation]);
-  return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs } : undefined;
+  const proof = annotations[proofAnnotation];
+  return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs, ...(proof !== undefined && { proof }) } : undefined;
 }
 
 // What is kept of a RotationTarget: its settings, and of its status only a digest, to know whether another one would say the same. There may be tens of thousands.
@@ -99,10 +107,14 @@ export interface TargetSettings extends TargetRules {
   readonly isSelected: boolean;
   /** The annotation that pauses it, as it was written. */
   readonly paused: string | undefined;
+  /** Versions that are given up. */
+  readonly givenUp: readonly number[];
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
   /** See the runtime's `statusDigest`; undefined if there is no status. */
   readonly statusDigest: string | undefined;
+  /** The version that its status says it holds. */
+  readonly reportedSeq: number | undefined;
 }
 
 /** For the watch of RotationTargets. What the API server should have refused takes part in no set. */
@@ -121,10 +133,21 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     isLeaving: metadata.deletionTimestamp !== undefined,
     isSelected: selects(metadata),
     paused: metadata.annotations?.[pausedAnnotation],
+    givenUp: givenUpBy(metadata.annotations?.[giveUpAnnotation]),
     ...targetRules(spec),
     targetName: spec.targetName,
     statusDigest: status && statusDigest(status),
+    reportedSeq: status?.currentVersion?.seq,
   };
+}
+
+/** One value for all who give nothing up. */
+const nothing: readonly number[] = Object.freeze([]);
+/** More than a set ever has. */
+const maxGivenUp = 100;
+
+function givenUpBy(text: string | undefined): readonly number[] {
+  return text === undefined ? nothing : text.split(",", maxGivenUp).flatMap((seq) => parseVersion(seq.trim()) ?? []);
 }
 
 /** By which rules a target takes versions. */
@@ -150,7 +173,9 @@ interface Known extends Pick<SetObservation, "sources" | "records"> {
  */
 export function withBelievedAnnotations(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
   const kinds = new Set([...known.sources, ...known.records].map(({ resource }) => resource));
-  const newest = Math.max(0, ...known.records.map(({ seq }) => seq));
+  const newest = known.records.reduce<RecordObservation | undefined>((last, record) => (record.seq > (last?.seq ?? 0) ? record : last), undefined);
+  const isProvenSet =
+    known.records.some(({ proof }) => proof === "valid") || targets.some(({ objects }) => objects.some(({ applied }) => applied?.isProven));
   const { latestMs = Number.POSITIVE_INFINITY } = known;
   return targets.map((target) => ({
     ...target,
@@ -160,7 +185,7 @@ export function withBelievedAnnotations(targets: readonly TargetObservation[], k
       if (object.name !== target.objectName && object.name !== target.name) return [];
       const { applied, ...bare } = object;
       // A time that is still to come is no time at which anything was written.
-      if (applied && isBelieved(object, { ...known, kinds, newest, isOwnPlace }))
+      if (applied && isBelieved(object, { ...known, target: target.name, kinds, newest, isOwnPlace, isProvenSet }))
         return [{ ...bare, applied: { ...applied, atMs: Math.min(applied.atMs, latestMs) } }];
       return isOwnPlace ? [bare] : [];
     }),
@@ -173,26 +198,36 @@ export function isRecorded({ seq, digest }: NonNullable<ObjectObservation["appli
 }
 
 /**
- * A version that there is a record of is believed by it, one whose record is lost by the object's content; and where people have edited it, only in its own place.
- * A lost version that is newer than all records must besides have a content that the source or a record knows: anybody can make up the others.
+ * Where anything of the set is proven, only what is proven is believed, and what the log says anyway. In a set of an earlier release, or one whose key was lost, a
+ * version is believed by its record, or if that is lost by the object's content; and where people have edited it, only in its own place. A lost version
+ * that is newer than all records must besides have a content that the source or a record knows: anybody can make up the others.
  */
 function isBelieved(
   { applied, digest, resource }: ObjectObservation,
-  {
-    kinds,
-    newest,
-    sources,
-    records,
-    isOwnPlace,
-  }: Known & { readonly kinds: ReadonlySet<string>; readonly newest: number; readonly isOwnPlace: boolean },
+  { target, kinds, newest, sources, records, isOwnPlace, isProvenSet }: Claim,
 ): boolean {
   if (!applied) return false;
   const isIntact = applied.digest === digest;
+  if (isProvenSet) {
+    const isLogged = newest?.log?.commits.some(
+      (commit) => commit.seq === applied.seq && commit.digest === applied.digest && Object.hasOwn(commit.at, target),
+    );
+    return (applied.isProven === true || isLogged === true) && (isIntact || isOwnPlace);
+  }
   const record = records.find(({ seq }) => seq === applied.seq);
   if (record) return record.digest === applied.digest && record.resource === resource && (isIntact || isOwnPlace);
   if (!isIntact || (kinds.size > 0 && !kinds.has(resource))) return false;
   const commits = records.flatMap(({ log }) => log?.commits ?? []);
   if (commits.some((commit) => commit.seq === applied.seq && commit.digest !== applied.digest)) return false;
   const contents = [...sources.flatMap(({ content }) => (content.ok ? [content] : [])), ...records, ...commits];
-  return records.length === 0 || applied.seq < newest || contents.some((known) => known.digest === applied.digest);
+  return newest === undefined || applied.seq < newest.seq || contents.some((known) => known.digest === applied.digest);
+}
+
+/** What a claim is held against. */
+interface Claim extends Known {
+  readonly target: string;
+  readonly kinds: ReadonlySet<string>;
+  readonly newest: RecordObservation | undefined;
+  readonly isOwnPlace: boolean;
+  readonly isProvenSet: boolean;
 }

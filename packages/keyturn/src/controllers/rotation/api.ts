@@ -26,11 +26,17 @@ export const versionAnnotation = `${domain}/version`;
 export const digestAnnotation = `${domain}/digest`;
 export const appliedAtAnnotation = `${domain}/applied-at`;
 
+/** On a target's object and on a version record: that this installation has written the others. */
+export const proofAnnotation = `${domain}/proof`;
+
 /** On a version record, besides `digest`. */
 export const watchDigestAnnotation = `${domain}/watch-digest`;
 export const seenAtAnnotation = `${domain}/seen-at`;
 export const kindAnnotation = `${domain}/kind`;
 export const logAnnotation = `${domain}/log`;
+
+/** On a RotationTarget: the numbers of versions, with commas between them, whose content is lost and that the set may go on without. */
+export const giveUpAnnotation = "keyturn.io/give-up-versions";
 
 /** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
 export const highestVersion = 999_999_999;
@@ -52,13 +58,24 @@ export function parseTime(text: string | undefined): number | undefined {
 /** The type of the Secrets that are version records. */
 export const versionRecordType = `${domain}/version`;
 
+const setName = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const objectNameForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
 const spec = z.object({
   rotationSet: z
     .string()
     .min(1)
     .max(63)
-    .regex(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/)
-    .meta({ cel: [{ rule: "self == oldSelf", message: "rotationSet cannot be changed: make a new RotationTarget" }] })
+    .regex(setName)
+    .meta({
+      cel: [
+        {
+          rule: `self.matches(r'${setName.source}')`,
+          message: "must consist of letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
+        },
+        { rule: "self == oldSelf", message: "rotationSet cannot be changed: make a new RotationTarget" },
+      ],
+    })
     .describe("The rotation set, as named by the source's annotation rotator.k8s.telekom.com/rotation-set."),
   rotationOrder: z
     .int()
@@ -86,7 +103,17 @@ const spec = z.object({
     .describe(
       "Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set.",
     ),
-  targetName: objectName().optional().describe("The name of the object to keep. Default: the name of this object."),
+  targetName: objectName()
+    .meta({
+      cel: [
+        {
+          rule: `self.matches(r'${objectNameForm.source}')`,
+          message: "must be the name of an object: lower-case letters, digits, '-' and '.', as in key-live",
+        },
+      ],
+    })
+    .optional()
+    .describe("The name of the object to keep. Default: the name of this object."),
 });
 
 const status = z.object({
@@ -96,16 +123,20 @@ const status = z.object({
   currentVersion: z
     .object({
       seq: z.int().describe("Counts the states of the source."),
-      digest: z.string().describe("SHA-256 of the content."),
+      digest: z.string().optional().describe("Tells contents apart. Made with the installation's own key, so that nobody can check guesses by it."),
       appliedAt: dateTime().describe("When the target got it."),
     })
     .optional()
     .describe("The version that the target holds."),
   pending: z
     .object({
-      seq: z.int(),
+      seq: z.int().describe("The number of the version, as in currentVersion."),
       notBefore: dateTime().describe("When the target gets it if nothing changes until then."),
-      reason: z.string(),
+      reason: z
+        .string()
+        .describe(
+          "Why not earlier. Settling: the source must stay as it is. Following: it moves up from the target before. OutsideWindow: no maintenance window is open. SetChanged: the set has been changed, and that must hold for its longest delay. Retaining: what the target holds is nowhere else and is kept for the further delays.",
+        ),
     })
     .optional()
     .describe("The version that comes next."),

@@ -1,8 +1,8 @@
 // What holds up a target, or a whole set, and until when. Pure.
 import { earliest } from "@keyturn/runtime";
 import { pauseInWords } from "../../feature/pause-and-selection.ts";
-import { highestVersion, logAnnotation } from "./api.ts";
-import { latestTimeOf, recordName } from "./history.ts";
+import { giveUpAnnotation, highestVersion, logAnnotation } from "./api.ts";
+import { type Commit, latestTimeOf, recordName } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 
 /** What holds up a whole set. */
@@ -17,6 +17,8 @@ export type SetBlocker =
         | "ClockSkew"
         | "WriteRefused"
         | "HistoryDamaged"
+        | "VersionLost"
+        | "KindNotWatched"
         | "Paused"
         | "NotSelected";
       readonly message: string;
@@ -32,7 +34,7 @@ const maxAheadMs = 86_400_000;
 
 /** What holds up the set before anything is planned: people, clocks, or a history that cannot be read or written. */
 export function setBlockerOf(observation: SetObservation, nowMs: number, outerBlocker: SetBlocker | undefined): SetBlocker | undefined {
-  const blocker = setBlockerByPeople(observation) ?? outerBlocker;
+  const blocker = setBlockerByPeople(observation) ?? outerBlocker ?? unwatchedBlocker(observation, nowMs);
   if (blocker) return blocker;
   const damage = damageOf(observation, nowMs);
   return damage === undefined ? undefined : { reason: "HistoryDamaged", message: damage };
@@ -40,7 +42,31 @@ export function setBlockerOf(observation: SetObservation, nowMs: number, outerBl
 
 /** What is wrong with the history, if anything. */
 export function damageOf(observation: SetObservation, nowMs: number): string | undefined {
-  return observation.damage ?? damagedLogs(observation, nowMs);
+  return observation.damage ?? damagedLogs(observation, nowMs) ?? forgedRecords(observation);
+}
+
+/** Nothing tells when a kind is served again. */
+const lookAgainMs = 60_000;
+
+/** Kinds that the history knows and that are not watched: sources and objects that cannot be seen are not gone. */
+function unwatchedBlocker({ unwatched }: SetObservation, nowMs: number): SetBlocker | undefined {
+  if (unwatched.length === 0) return undefined;
+  const kinds = unwatched.join(", ");
+  return {
+    reason: "KindNotWatched",
+    message: `the set's versions are ${kinds}, which this operator does not watch: start it with --rotation.kinds for ${kinds}, and see that the API server serves it`,
+    untilMs: nowMs + lookAgainMs,
+  };
+}
+
+/** Contents that targets hold, or are to get, and that are nowhere. */
+export function lostBlocker({ namespace, set }: SetObservation, lost: readonly Commit[]): SetBlocker {
+  const what = lost.map(({ seq, at }) => `version ${seq}${Object.keys(at).length > 0 ? ` (of ${Object.keys(at).toSorted().join(", ")})` : ""}`);
+  const records = lost.map(({ seq }) => `${namespace}/${recordName(set, seq)}`).join(", ");
+  return {
+    reason: "VersionLost",
+    message: `${what.join(", ")} is in no record and no object: restore Secret ${records} from a backup, or annotate a target of the set with ${giveUpAnnotation}: "${lost.map(({ seq }) => seq).join(",")}"`,
+  };
 }
 
 /** The numbers of versions have come to their end. */
@@ -103,7 +129,22 @@ function damagedLogs({ namespace, set, records }: SetObservation, nowMs: number)
   const newest = Math.max(0, ...records.filter(isSound).map(({ seq }) => seq));
   const damaged = records.filter(({ seq }) => seq > newest).map(({ seq }) => `${namespace}/${recordName(set, seq)}`);
   if (damaged.length === 0) return undefined;
-  return `the log of version record ${damaged.toSorted().join(", ")} cannot be read or is of a time to come: put its annotation ${logAnnotation} back, or delete the record, and its version is given up`;
+  return `the log of version record ${damaged.toSorted().join(", ")} cannot be read or is of a time to come: put its annotation ${logAnnotation} back, or delete the record, and it is made again from an object that has its content, if there is one`;
+}
+
+/** Records that are about another content than the log says, or that somebody else has written. Where no proof holds, the key was lost. */
+function forgedRecords({ namespace, set, records }: SetObservation): string | undefined {
+  const head = records.reduce<RecordObservation | undefined>(
+    (newest, record) => (record.log && record.seq > (newest?.seq ?? 0) ? record : newest),
+    undefined,
+  );
+  const digests = new Map(head?.log?.commits.map(({ seq, digest }) => [seq, digest]));
+  const isProvenSet = records.some(({ proof }) => proof === "valid");
+  const isForged = ({ seq, digest, proof }: RecordObservation): boolean =>
+    (digests.get(seq) ?? digest) !== digest || (isProvenSet && proof === "invalid");
+  const forged = records.filter(isForged).map(({ seq }) => `${namespace}/${recordName(set, seq)}`);
+  if (forged.length === 0) return undefined;
+  return `version record ${forged.toSorted().join(", ")} is not what the operator has written: delete it, and it is made again from an object that has its content, if there is one`;
 }
 
 /** Who has the last number, or its name. */

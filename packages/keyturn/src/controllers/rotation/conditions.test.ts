@@ -35,6 +35,7 @@ const schedule: TargetSchedule = {
   backfilled: false,
   pending: undefined,
   blocker: undefined,
+  isRetaining: false,
   gapMs: 0,
   removed: false,
 };
@@ -47,13 +48,14 @@ function planWith(change: Partial<TargetSchedule>, rest: Partial<RotationPlan> =
     source: { resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: "w", digest: "d" } },
     policyConflict: false,
     unstableSinceMs: undefined,
+    settlesAtMs: undefined,
     nextAtMs: undefined,
     ...rest,
   };
 }
 
 function reported(plan: RotationPlan): StatusReport {
-  return reportOf(statusObjectOf("shop", target), plan.targets.get("live") ?? schedule, plan);
+  return reportOf(statusObjectOf("shop", target), plan.targets.get("live") ?? schedule, plan, (what, parts) => `${what} ${parts.join()}`);
 }
 
 function statusOf(plan: RotationPlan, before?: ReportedStatus, atMs = nowMs): ReportedStatus {
@@ -95,7 +97,7 @@ test("a target that is as it should be", () => {
     observedGeneration: 3,
     rank: 1,
     sourceRef: { kind: "secrets", name: "latest" },
-    currentVersion: { seq: 4, digest: "d4", appliedAt: "2026-01-01T00:00:00.000Z" },
+    currentVersion: { seq: 4, digest: "status d4", appliedAt: "2026-01-01T00:00:00.000Z" },
   });
   expect(saying(planWith({}))).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
 });
@@ -134,7 +136,7 @@ test.each<{ readonly what: string; readonly plan: RotationPlan; readonly says: r
   {
     what: "the source never rests",
     plan: planWith({}, { unstableSinceMs: nowMs }),
-    says: ["Ready=True UpToDate", "Progressing=False SourceUnstable"],
+    says: ["Ready=True SourceUnstable", "Progressing=False SourceUnstable"],
   },
   { what: "policies differ", plan: planWith({}, { policyConflict: true }), says: ["Progressing=False PolicyConflict"] },
 ])("$what", ({ plan, says }) => {

@@ -1,11 +1,14 @@
 // What the statuses of a set's targets say, and what is reported once as an Event: made from a plan.
 import { type ConditionReport, type Failure, formatDuration, type PlannedEvent, type StatusObject, type StatusReport } from "@keyturn/runtime";
 import { RotationTarget, type RotationTargetStatus } from "./api.ts";
+import type { SetBlocker } from "./blockers.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { RotationPlan, RotationWrite, TargetSchedule } from "./plan.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
+import type { Seal } from "./seal.ts";
 
 type RotationCondition = ConditionReport<ConditionReason>;
+type RotationReport = Pick<RotationCondition, "reason" | "message">;
 
 /** Conditions that are there only while they are true. */
 const exceptional = ["VisibilityGap", "SourceConflict", "NameConflict", "PathNotFound", "ClockSkew"] as const;
@@ -27,20 +30,31 @@ export function reportOf(
   regarding: StatusObject,
   schedule: TargetSchedule,
   plan: RotationPlan,
+  seal?: Seal,
 ): StatusReport<Omit<RotationTargetStatus, "conditions">> {
   const { generation } = regarding.object.metadata;
   const { held, pending, rank, removed } = schedule;
+  const conditions = conditionsOf(schedule, plan);
+  // What was reported before is evidence of what a target held.
+  if (isUnknown(plan.setBlocker)) return { regarding, conditions };
   return {
     regarding,
-    conditions: conditionsOf(schedule, plan),
+    conditions,
     fields: {
       ...(generation !== undefined && { observedGeneration: generation }),
       rank,
       ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
-      ...(held && !removed && { currentVersion: { seq: held.seq, digest: held.digest, appliedAt: timestamp(held.atMs) } }),
+      ...(held &&
+        !removed && { currentVersion: { seq: held.seq, ...(seal && { digest: seal("status", [held.digest]) }), appliedAt: timestamp(held.atMs) } }),
       ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
     },
   };
+}
+
+/** True if nobody can say what targets hold: then only conditions are reported, of the very state that was observed. */
+export function isUnknown(setBlocker: SetBlocker | undefined): boolean {
+  const reason = setBlocker?.reason;
+  return reason === "VersionLost" || reason === "HistoryDamaged" || reason === "KindNotWatched";
 }
 
 /** What a target says when a run failed: nothing moves. What it holds is still there. */
@@ -92,7 +106,9 @@ function conditionsOf(schedule: TargetSchedule, plan: RotationPlan): StatusRepor
   return reports;
 }
 
-function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setBlocker }: RotationPlan): RotationCondition {
+function readyReport(schedule: TargetSchedule, plan: RotationPlan): RotationCondition {
+  const { held, blocker, pending, removed } = schedule;
+  const { setBlocker } = plan;
   const pause = [blocker, setBlocker].find((each) => each?.reason === "Paused");
   // Nobody is to be alarmed by a pause.
   if (pause && "message" in pause) return { status: held ? "True" : "False", reason: "Paused", message: pause.message };
@@ -105,8 +121,33 @@ function readyReport({ held, blocker, pending, removed }: TargetSchedule, { setB
   }
   const holds = `holds version ${held.seq}`;
   if (setBlocker) return { status: "True", reason: "NoSource", message: `${holds}; the source is gone, and nothing moves until it is back` };
-  if (pending) return { status: "True", reason: "Rotating", message: `${holds}; version ${pending.seq} follows` };
+  const standstill = standstillOf(schedule, plan);
+  if (standstill) return { status: "True", reason: standstill.reason, message: `${holds}; ${standstill.message}` };
+  if (pending) {
+    const window = pending.reason === "OutsideWindow" ? ` when a maintenance window opens at ${timestamp(pending.notBeforeMs)}` : "";
+    return { status: "True", reason: "Rotating", message: `${holds}; version ${pending.seq} follows${window}` };
+  }
   return { status: "True", reason: "UpToDate", message: holds };
+}
+
+/** What keeps a target that holds what it should from moving on, when its time comes. */
+function standstillOf({ isRetaining }: TargetSchedule, { targets, settlesAtMs, unstableSinceMs }: RotationPlan): RotationReport | undefined {
+  const other = [...targets].find(([, { blocker }]) => blocker);
+  if (other?.[1].blocker) {
+    const [name, { blocker }] = other;
+    return {
+      reason: "WaitingForTarget",
+      message: `target ${name} of the same set cannot be written (${blocker.reason}), and no version moves past it`,
+    };
+  }
+  if (isRetaining) return { reason: "WaitingForTarget", message: "no other target has this version, and it is kept until one has taken it" };
+  if (settlesAtMs !== undefined) {
+    const message = `targets were added, removed or given another order, and nothing moves until ${timestamp(settlesAtMs)}: what is changed must hold for the set's longest delay`;
+    return { reason: "SetChanged", message };
+  }
+  if (unstableSinceMs === undefined) return undefined;
+  const message = `the source has been changing since ${timestamp(unstableSinceMs)} without ever staying for the first target's delay`;
+  return { reason: "SourceUnstable", message };
 }
 
 function filledReport({ held, backfilled }: TargetSchedule): RotationCondition {
@@ -115,17 +156,17 @@ function filledReport({ held, backfilled }: TargetSchedule): RotationCondition {
   return { status: "False", reason: "InsufficientHistory", message: `there are fewer versions than targets; ${instead}` };
 }
 
-function progressReport({ blocker }: TargetSchedule, { setBlocker, unstableSinceMs, policyConflict }: RotationPlan): RotationCondition {
+function progressReport(schedule: TargetSchedule, plan: RotationPlan): RotationCondition {
+  const { setBlocker, policyConflict } = plan;
+  const { blocker } = schedule;
   if (setBlocker) {
     const message = setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message;
     return { status: "False", reason: setBlocker.reason, message };
   }
   if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
+  const standstill = standstillOf(schedule, plan);
+  if (standstill) return { status: "False", ...standstill };
   if (policyConflict)
     return { status: "False", reason: "PolicyConflict", message: "the targets of this set differ in changePolicy; Settled is used for all" };
-  if (unstableSinceMs !== undefined) {
-    const message = `the source has been changing since ${timestamp(unstableSinceMs)} without ever staying for the first target's delay`;
-    return { status: "False", reason: "SourceUnstable", message };
-  }
   return { status: "True", reason: "Progressing", message: "versions move as they should" };
 }

@@ -19,17 +19,18 @@ import type { Selects } from "../../feature/pause-and-selection.ts";
 import { type SetAction, SetWriter } from "./act.ts";
 import { RotationTarget } from "./api.ts";
 import type { SetBlocker } from "./blockers.ts";
-import { failedReport, reportOf, statusObjectOf, versionEvent } from "./conditions.ts";
+import { failedReport, isUnknown, reportOf, statusObjectOf, versionEvent } from "./conditions.ts";
 import { numbersOf, setMetrics } from "./metrics.ts";
-import { createReadMemory, type Observed, observeSet, type SetObservation } from "./observe.ts";
+import { createReadMemory, type Observed, observeSet, type SetObservation, type TargetObservation } from "./observe.ts";
 import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
 import { type ConditionReason, rotationReasons } from "./reasons.ts";
+import { type Seal, sealOf } from "./seal.ts";
 import { type RotationWatches, watchRotation } from "./watches.ts";
 
 const controller = "rotation";
 const fieldManager = fieldManagerOf(keyturn, controller);
 /** Long, because a try reads contents for nothing, and quotas, webhooks and rights are seldom changed within minutes. */
-const refusalBackoff: BackoffOptions = { firstMs: 120_000, maxMs: 600_000, spread: 0.2 };
+const refusalBackoff: BackoffOptions = { firstMs: 120_000, maxMs: 300_000, spread: 0.2 };
 
 /** How the controller works. */
 interface RotationOptions {
@@ -44,6 +45,7 @@ interface RotationOptions {
 /** What is observed of a set, and what makes its writes: contents are nowhere else. */
 interface ObservedSet extends Observed {
   readonly writer: SetWriter;
+  readonly seal: Seal | undefined;
 }
 
 interface SetPlan extends Plan<never, SetAction> {
@@ -63,10 +65,12 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
         scope,
         {
           async observe(run, nowMs) {
-            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, nowMs, run });
-            return observed && { ...observed, writer: new SetWriter({ observed, kinds, memory, fieldManager, run }) };
+            const key = await scope.installationKey(run.signal);
+            const seal = key && sealOf(key);
+            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, nowMs, run });
+            return observed && { ...observed, seal, writer: new SetWriter({ observed, kinds, memory, fieldManager, seal, run }) };
           },
-          plan: ({ observation }, moment) => planSet(observation, moment),
+          plan: ({ observation, seal }, moment) => planSet(observation, moment, seal),
           async act(action, set) {
             await set.writer.make(action);
             return set;
@@ -103,19 +107,20 @@ const historyPart = "the history";
 const oldRecordsPart = "old records";
 
 /** Each target is a part: what is refused for one holds up that one, and those that wait for it. */
-function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Moment): SetPlan {
+function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Moment, seal: Seal | undefined): SetPlan {
   const { namespace } = observation;
   const refusal = refused.get(historyPart) ?? refused.get(oldRecordsPart);
   const refusedSet: SetBlocker | undefined = refusal && { reason: "WriteRefused", message: refusal.message };
   const planned = planRotation(withRefusals(observation, refused), nowMs, clockSkew ?? (refused.has(historyPart) ? refusedSet : undefined));
   const isHeldUp = planned.setBlocker !== undefined && planned.setBlocker.reason !== "NoSource";
   const rotation = refusedSet && !isHeldUp ? { ...planned, setBlocker: refusedSet } : planned;
-  const objects = new Map(observation.targets.map((target) => [target.name, statusObjectOf(namespace, target)] as const));
+  const versionOf = ({ resourceVersion }: TargetObservation): string | undefined => (isUnknown(rotation.setBlocker) ? resourceVersion : undefined);
+  const objects = new Map(observation.targets.map((target) => [target.name, statusObjectOf(namespace, target, versionOf(target))] as const));
   return {
     steps: rotation.writes.map((write) => stepOf(write, rotation, objects)).filter(({ part }) => !refused.has(part)),
     status: observation.targets.flatMap(({ name, blocker }) => {
       const [object, schedule] = [objects.get(name), rotation.targets.get(name)];
-      return object && schedule && blocker?.reason !== "NotSelected" ? [reportOf(object, schedule, rotation)] : [];
+      return object && schedule && blocker?.reason !== "NotSelected" ? [reportOf(object, schedule, rotation, seal)] : [];
     }),
     nextAtMs: rotation.nextAtMs,
     rotation,

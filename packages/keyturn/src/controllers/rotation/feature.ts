@@ -1,7 +1,7 @@
 // The feature "rotate" as the command line, the manifests and the docs know it.
 import type { Kind } from "@keyturn/runtime";
 import type { Feature, FlagReader, Query, Report } from "../../feature/feature.ts";
-import { type Flag, listFlag } from "../../feature/flag.ts";
+import { type Flag, listFlag, switchFlag } from "../../feature/flag.ts";
 import { maintenanceFlags, type MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { RotationTarget } from "./api.ts";
@@ -10,7 +10,15 @@ import { rotationMetrics } from "./metrics.ts";
 import { rotationRecords } from "./records.ts";
 import { parseSourceKind, sourceKinds } from "./source.ts";
 import { rotationAlerts, rotationPanels } from "./monitoring.ts";
-import { headedHistory, reportEverywhere, rotationHistoryReport, rotationKinds, rotationPlanReport, rotationSets } from "./queries.ts";
+import {
+  headedHistory,
+  reportEverywhere,
+  rotationHistoryReport,
+  rotationKinds,
+  rotationPlanReport,
+  rotationSets,
+  rotationWhatIfReport,
+} from "./queries.ts";
 import { rotationReasons } from "./reasons.ts";
 
 // What can be rotated besides Secrets and ConfigMaps, and when, as flags.
@@ -24,6 +32,15 @@ const list = listFlag({
 const kinds: Flag<readonly Kind[]> = { ...list, parse: (text) => list.parse(text).map(parseSourceKind) };
 
 export const rotationFlags = { kinds, ...maintenanceFlags("rotation", "contents may move from target to target") };
+
+/** Of `keyturn plan`. */
+const filename = listFlag({
+  name: "filename",
+  short: "f",
+  placeholder: "FILE,…",
+  help: "manifests of RotationTargets: show what would happen to their sets if they were applied, and what would be lost",
+});
+const prune = switchFlag({ name: "prune", default: false, help: "with --filename: targets of these sets that are in none of the files are deleted" });
 
 /** When contents may move, as the flags say. */
 export function rotationWindows(flag: FlagReader): MaintenanceWindows {
@@ -50,10 +67,13 @@ export const rotationFeature: Feature = {
   queries: {
     plan: {
       summary: "with the name of a rotation set, its promotions",
-      flags: [rotationFlags.maintenanceWindows, rotationFlags.maintenanceTimeZone],
+      flags: [rotationFlags.maintenanceWindows, rotationFlags.maintenanceTimeZone, filename, prune],
       follows: rotationKinds,
       names: rotationSets,
+      isAsked: (flag) => flag(filename).length > 0,
       answer(query, { name, allNamespaces, flag }) {
+        const files = flag(filename);
+        if (files.length > 0) return rotationWhatIfReport(query, { files, prune: flag(prune), maintenance: rotationWindows(flag), set: name });
         const report = (place: Query): Promise<Report> => rotationPlanReport(place, name, rotationWindows(flag));
         return allNamespaces ? reportEverywhere(query, name, report) : report(query);
       },

@@ -48,7 +48,17 @@ const owned = ({ objects }: Pick<TargetObservation, "objects">): Pick<TargetObse
 const source = (version: number) =>
   ({ resource: "secrets", name: "latest", uid: "s", content: { ok: true, watchDigest: `d${version}`, digest: `d${version}` } }) as const;
 
-const empty: SetObservation = { namespace: "n", set: "s", sources: [], targets: [], records: [], takenSeqs: [] };
+const empty: SetObservation = {
+  namespace: "n",
+  set: "s",
+  sources: [],
+  targets: [],
+  records: [],
+  takenSeqs: [],
+  formerSeq: 0,
+  unwatched: [],
+  givenUp: [],
+};
 
 /** What is to come, as `minute target=version`. */
 function coming(observation: Partial<SetObservation>, minute: number): readonly string[] {
@@ -101,9 +111,9 @@ describe("a pause", () => {
   const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
   const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
 
-  test("of a target holds it, and those after it get no further than it is; what comes before goes on", () => {
+  test("of a target holds it, and those after it get no further than it is; those before it keep what no other has", () => {
     expect(coming({ sources: [source(3)], targets: [{ ...first, blocker }, second], records }, 300)).toEqual(["305 t2=v2", "400 t1=v3"]);
-    expect(coming({ sources: [source(3)], targets: [first, { ...second, blocker }], records }, 300)).toEqual(["360 t1=v3", "400 t2=v2"]);
+    expect(coming({ sources: [source(3)], targets: [first, { ...second, blocker }], records }, 300)).toEqual(["400 t2=v2", "400 t1=v3"]);
   });
 
   test("of a target keeps its object from being deleted with the source, too", () => {

@@ -45,7 +45,7 @@ function stepOf(write: RotationWrite, atMs: number): readonly ForecastStep[] {
 /** What would be observed after a write. */
 function afterWrite(world: SetObservation, write: RotationWrite): SetObservation {
   const { records } = world;
-  if (write.verb === "createRecord") {
+  if (write.verb === "createRecord" || write.verb === "rebuildRecord") {
     const { verb: _, ...record } = write;
     return { ...world, records: [...records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
   }

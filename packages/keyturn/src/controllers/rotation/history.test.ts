@@ -28,7 +28,11 @@ const log: RotationLog = {
 const content = { apiVersion: "v1", kind: "Secret", content: { type: "Opaque", data: { key: "cGxhbnRlZC1zZWNyZXQ=" } } };
 const digest = digestOf(content.content);
 const write = { verb: "createRecord", seq: 4, resource: "secrets", watchDigest: "w4", digest, seenAtMs: 1234, log, owners: ["t1"] } as const;
-const record = recordSecret({ namespace: "shop", set: "my-key" }, write, { content, owners: [ownerReferenceOf({ name: "live", uid: "t1" })] });
+const record = recordSecret({ namespace: "shop", set: "my-key" }, write, {
+  content,
+  owners: [ownerReferenceOf({ name: "live", uid: "t1" })],
+  seal: undefined,
+});
 const name = { namespace: "shop", name: "my-key-4" };
 
 test("a record is read as it was written", () => {
@@ -109,7 +113,7 @@ describe("a record that somebody has taken something from", () => {
   });
 
   test("of a set whose name is none is found by the stem", () => {
-    const odd = recordSecret({ namespace: "shop", set: "My_Key" }, write, { content, owners: [] }).metadata;
+    const odd = recordSecret({ namespace: "shop", set: "My_Key" }, write, { content, owners: [], seal: undefined }).metadata;
     const suspected = suspectedRecordOf({ metadata: { ...odd, labels: without(odd.labels, "rotator.k8s.telekom.com/rotation-set") } });
     expect(suspected?.stem).toBe(recordStem("My_Key"));
   });

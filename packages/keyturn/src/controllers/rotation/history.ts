@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
+import { keyOf, type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../feature/feature.ts";
 import {
@@ -13,6 +13,7 @@ import {
   logAnnotation,
   parseTime,
   parseVersion,
+  proofAnnotation,
   rotationSetAnnotation,
   RotationTarget,
   seenAtAnnotation,
@@ -21,8 +22,9 @@ import {
   watchDigestAnnotation,
 } from "./api.ts";
 import { type Content, digestOf } from "./content.ts";
-import type { ObjectObservation, RecordObservation, TargetObservation } from "./observe.ts";
+import type { ObjectObservation, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import type { RotationWrite } from "./plan.ts";
+import { recordProof, type Seal } from "./seal.ts";
 
 // What has happened to a set, as far as it still matters: the whole memory of the rules. Kept with the newest version record of the set.
 
@@ -47,8 +49,22 @@ export interface Commit {
    * Of the last commit it is provisional, and absent while the source is this version.
    */
   readonly departedMs?: number;
+  /** When it became live: nobody had it before. */
+  readonly liveMs?: number;
+  /** For how long the source had been this when it became live. Absent where nobody knows, and with Queue. */
+  readonly settledMs?: number;
   /** When each target, by name, was written with this version. */
   readonly at: Readonly<Record<string, number>>;
+}
+
+/** Who is in which rank, as moves go by it. */
+export interface SetShape {
+  /** The names in each rank, the first rank first. */
+  readonly ranks: readonly (readonly string[])[];
+  /** Its longest delay: for so long another shape must hold before it counts. */
+  readonly longestMs: number;
+  /** What is declared instead, and since when. */
+  readonly next?: { readonly ranks: readonly (readonly string[])[]; readonly sinceMs: number };
 }
 
 /** The log of a set. The version whose record holds it is the one that the source was last seen as. */
@@ -59,11 +75,13 @@ export interface RotationLog {
   readonly frozen: readonly FrozenStretch[];
   /** Targets, by name, that hold a version only because there is no older one for them. */
   readonly backfilled: readonly string[];
+  /** Absent in logs of versions before 0.3.0. */
+  readonly shape?: SetShape;
 }
 
 /** The latest time in the log: time never runs back behind it. */
-export function latestTimeOf({ source, commits, frozen }: RotationLog): number {
-  let latestMs = Math.max(source.sinceMs, frozen.at(-1)?.toMs ?? 0);
+export function latestTimeOf({ source, commits, frozen, shape }: RotationLog): number {
+  let latestMs = Math.max(source.sinceMs, frozen.at(-1)?.toMs ?? 0, shape?.next?.sinceMs ?? 0);
   for (const { at, departedMs = 0 } of commits) {
     latestMs = Math.max(latestMs, departedMs);
     for (const atMs of Object.values(at)) latestMs = Math.max(latestMs, atMs);
@@ -74,6 +92,12 @@ export function latestTimeOf({ source, commits, frozen }: RotationLog): number {
 /** The version that a target was last written with; undefined if with none. */
 export function heldBy(target: string, commits: readonly Commit[]): Commit | undefined {
   return commits.findLast(({ at }) => Object.hasOwn(at, target));
+}
+
+/** When a version became live, as far as that is remembered; else it was long ago. */
+export function liveSinceMs({ liveMs, at }: Commit): number {
+  const times = Object.values(at);
+  return liveMs ?? (times.length > 0 ? Math.min(...times) : 0);
 }
 
 /** When a target was written with this very version; undefined if it was not. Names are people's: `constructor` is one like any other. */
@@ -98,25 +122,51 @@ export function commitsOfObjects(targets: readonly TargetObservation[]): readonl
   return withObjects([], targets, 0);
 }
 
-/** The log with what the targets' objects report, and without what cannot be held any more because both the object and its version are lost. */
-export function repairedLog(
-  log: RotationLog,
-  {
-    targets,
-    records,
-    headSeq,
-  }: { readonly targets: readonly TargetObservation[]; readonly records: readonly RecordObservation[]; readonly headSeq: number },
-): RotationLog {
-  const names = new Set(targets.map(({ name }) => name));
-  const reported = withObjects(withoutStrangers(log.commits, names), targets, headSeq);
+/** What a log is repaired from. */
+interface Evidence {
+  readonly targets: readonly TargetObservation[];
+  readonly records: readonly RecordObservation[];
+  readonly sources: readonly SourceObservation[];
+  /** Versions that people have given up. */
+  readonly givenUp: readonly number[];
+}
+
+/** The log with what the targets' objects report, and without what people have given up. */
+export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: number): RotationLog {
+  const { targets, givenUp } = evidence;
+  // Who has left a short time ago may be back: see `withShape`.
+  const names = new Set([...targets.map(({ name }) => name), ...(log.shape?.ranks.flat() ?? [])]);
+  const reported = withSettled(withObjects(withoutStrangers(log.commits, names), targets, headSeq), log, evidence.records);
   const newlyReported = targets
     .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
     .map(({ name }) => name);
-  const commits = targets.reduce((left, target) => withoutLost(left, target, records), reported);
+  const given = [...lostVersions(reported, evidence).filter(({ seq }) => givenUp.includes(seq)), ...removedVersions(log.source, reported, evidence)];
+  const commits = given.reduce(withoutVersion, reported);
   if (commits === log.commits) return log;
   // A target that is reported for the first time holds what others hold too: it was filled in the run that crashed.
   const filled = newlyReported.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
   return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
+}
+
+/** While its source is gone, the operator itself deletes objects and then records, and may have been stopped between two of them. */
+function removedVersions({ state }: SourceState, commits: readonly Commit[], evidence: Evidence): readonly Commit[] {
+  if (state !== "gone") return [];
+  const isRemoved = ({ at }: Commit): boolean =>
+    evidence.targets.every(({ name, deletionMode }) => deletionMode === "cascade" || !Object.hasOwn(at, name));
+  return unrecorded(commits, evidence).filter((commit) => isRemoved(commit) && !originOf(commit, { ...evidence, sources: [] }));
+}
+
+/** Dates commits that only objects report: for how long the source had been that, its record says, and of the newest one the log. */
+function withSettled(commits: readonly Commit[], log: RotationLog, records: readonly RecordObservation[]): readonly Commit[] {
+  const known = new Set(log.commits.map(({ seq }) => seq));
+  if (commits.every(({ seq }) => known.has(seq))) return commits;
+  return commits.map((commit) => {
+    const record = records.find(({ seq }) => seq === commit.seq);
+    if (known.has(commit.seq) || !record) return commit;
+    const liveMs = liveSinceMs(commit);
+    const sinceMs = record.log === log ? Math.max(record.seenAtMs, log.source.sinceMs) : record.seenAtMs;
+    return { ...commit, liveMs, settledMs: Math.max(0, liveMs - sinceMs) };
+  });
 }
 
 /** A target that has left the set is forgotten. */
@@ -148,17 +198,63 @@ function withCommitted(
   return [...commits.filter((commit) => commit !== known), changed].sort((a, b) => a.seq - b.seq);
 }
 
-/** A version without a record is held only for as long as the object is intact. */
-function withoutLost(commits: readonly Commit[], { name, objects }: TargetObservation, records: readonly RecordObservation[]): readonly Commit[] {
-  const held = heldBy(name, commits);
-  if (!held || records.some(({ seq }) => seq === held.seq)) return commits;
-  const isIntact = objects.some(({ ours, applied, digest }) => ours && applied?.seq === held.seq && applied.digest === digest);
-  if (isIntact) return commits;
-  return commits
-    .map((commit) =>
-      Object.hasOwn(commit.at, name) ? { ...commit, at: Object.fromEntries(Object.entries(commit.at).filter(([other]) => other !== name)) } : commit,
-    )
-    .filter(({ at }, index, all) => Object.keys(at).length > 0 || index === all.length - 1);
+/** Nobody holds it any more; as the last one it stays, so that nothing older takes its place. */
+function withoutVersion(commits: readonly Commit[], given: Commit): readonly Commit[] {
+  const emptied = commits.map((commit) => (commit.seq === given.seq ? { ...commit, at: {} } : commit));
+  return emptied.filter(({ at }, index) => Object.keys(at).length > 0 || index === emptied.length - 1);
+}
+
+// Versions without a record. A record that is lost is made again from anything that still has the version's content; what is nowhere stops the set.
+
+/** Something that has a version's content: a target's object, or the source. */
+export type ContentOrigin =
+  | { readonly type: "source" }
+  | { readonly type: "object"; readonly resource: string; readonly name: string; readonly uid: string; readonly resourceVersion: string };
+
+/** A version whose record can be made again. */
+export interface Recoverable extends Omit<RecordObservation, "uid" | "resourceVersion" | "log" | "owners" | "proof"> {
+  readonly from: ContentOrigin;
+}
+
+/** The versions of a log that have no record although something has their content. */
+export function recoverableVersions(commits: readonly Commit[], evidence: Evidence): readonly Recoverable[] {
+  return unrecorded(commits, evidence).flatMap((commit) => {
+    const origin = originOf(commit, evidence);
+    if (!origin) return [];
+    const { seq, digest } = commit;
+    return [{ seq, digest, watchDigest: digest, resource: origin.resource, seenAtMs: liveSinceMs(commit), from: origin.from }];
+  });
+}
+
+/** The versions that a target holds, can still get, or has reported to hold, and whose content is nowhere. */
+export function lostVersions(commits: readonly Commit[], evidence: Evidence): readonly Commit[] {
+  const lost = unrecorded(commits, evidence).filter((commit) => !originOf(commit, evidence));
+  const reported = evidence.targets.flatMap(({ name, reportedSeq }): readonly Commit[] => {
+    const isKnown = reportedSeq === undefined || (commits.at(-1)?.seq ?? 0) >= reportedSeq || evidence.records.some(({ seq }) => seq === reportedSeq);
+    return isKnown || evidence.givenUp.includes(reportedSeq) ? [] : [{ seq: reportedSeq, digest: "", at: { [name]: 0 } }];
+  });
+  return [...lost, ...reported];
+}
+
+/** Without a record: what a target holds, or can still get. */
+function unrecorded(commits: readonly Commit[], { targets, records }: Evidence): readonly Commit[] {
+  const oldest = Math.min(...targets.map(({ name }) => heldBy(name, commits)?.seq ?? Number.POSITIVE_INFINITY));
+  const isHeld = ({ at }: Commit): boolean => targets.some(({ name }) => Object.hasOwn(at, name));
+  const isNeeded = (commit: Commit, index: number): boolean => commit.seq >= oldest && (isHeld(commit) || index < commits.length - 1);
+  return commits.filter((commit, index) => isNeeded(commit, index) && !records.some(({ seq }) => seq === commit.seq));
+}
+
+function originOf({ digest }: Commit, { targets, sources }: Evidence): { readonly resource: string; readonly from: ContentOrigin } | undefined {
+  for (const { objects } of targets) {
+    const intact = objects.find((object) => object.ours && object.applied?.digest === digest && object.digest === digest);
+    if (!intact) continue;
+    const { resource, name, uid, resourceVersion } = intact;
+    return { resource, from: { type: "object", resource, name, uid, resourceVersion } };
+  }
+  const [source, ...others] = sources;
+  return source?.content.ok && source.content.digest === digest && others.length === 0
+    ? { resource: source.resource, from: { type: "source" } }
+    : undefined;
 }
 
 // Version records: one immutable Secret per state of the source. What is noted with one can change, what it holds cannot.
@@ -187,14 +283,27 @@ const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), cont
 const timeMs = z.number().min(0).max(latestTimeMs);
 /** No prototype, so that every name is only what the log says. */
 const times = z.record(z.string(), timeMs).transform((at): Readonly<Record<string, number>> => Object.assign(Object.create(null), at));
+const namesOfRanks = z.array(z.array(z.string()));
 const rotationLog = z.object({
   source: z.union([
     z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
     z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
   ]),
-  commits: z.array(z.object({ seq: z.int().min(1).max(highestVersion), digest: z.string(), departedMs: timeMs.exactOptional(), at: times })),
+  commits: z.array(
+    z.object({
+      seq: z.int().min(1).max(highestVersion),
+      digest: z.string(),
+      departedMs: timeMs.exactOptional(),
+      liveMs: timeMs.exactOptional(),
+      settledMs: timeMs.exactOptional(),
+      at: times,
+    }),
+  ),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
+  shape: z
+    .object({ ranks: namesOfRanks, longestMs: timeMs, next: z.object({ ranks: namesOfRanks, sinceMs: timeMs }).exactOptional() })
+    .exactOptional(),
 });
 
 /** The name of a record. */
@@ -211,8 +320,8 @@ export function recordStem(set: string): string {
 /** The record of a new version. */
 export function recordSecret(
   { namespace, set }: { readonly namespace: string; readonly set: string },
-  write: RotationWrite & { readonly verb: "createRecord" },
-  { content, owners }: { readonly content: VersionContent; readonly owners: readonly OwnerReference[] },
+  write: RotationWrite & { readonly verb: "createRecord" | "rebuildRecord" },
+  { content, owners, seal }: { readonly content: VersionContent; readonly owners: readonly OwnerReference[]; readonly seal: Seal | undefined },
 ): Secret {
   return {
     metadata: {
@@ -226,6 +335,7 @@ export function recordSecret(
         [watchDigestAnnotation]: write.watchDigest,
         [seenAtAnnotation]: new Date(write.seenAtMs).toISOString(),
         [logAnnotation]: JSON.stringify(write.log),
+        ...(seal && { [proofAnnotation]: recordProof(seal, keyOf({ namespace, name: set }), write) }),
       },
       ownerReferences: [...owners],
     },
@@ -246,9 +356,10 @@ export function ownerReferenceOf({ name, uid }: { readonly name: string; readonl
 }
 
 /** What a record is, as far as its metadata says; its log stays text until it is needed. */
-export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "resourceVersion" | "log"> {
+export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "resourceVersion" | "log" | "proof"> {
   readonly set: string;
   readonly log: string;
+  readonly proof?: string | undefined;
 }
 
 /** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
@@ -281,9 +392,16 @@ export function recordAnnotationsOf({ metadata }: KubeObject): RecordAnnotations
   if (labels[managedByLabel] !== keyturn.name || labels[componentLabel] !== component || set === undefined) return undefined;
   const seq = parseVersion(annotations[versionAnnotation]);
   const seenAtMs = parseTime(annotations[seenAtAnnotation]);
-  const { [kindAnnotation]: resource, [digestAnnotation]: digest, [watchDigestAnnotation]: watchDigest, [logAnnotation]: log = "" } = annotations;
+  const {
+    [kindAnnotation]: resource,
+    [digestAnnotation]: digest,
+    [watchDigestAnnotation]: watchDigest,
+    [logAnnotation]: log = "",
+    [proofAnnotation]: proof,
+  } = annotations;
   if (seq === undefined || seenAtMs === undefined || !resource || !digest || !watchDigest || metadata.name !== recordName(set, seq)) return undefined;
-  return { set, seq, resource, digest, watchDigest, seenAtMs, log, owners: ownerReferences.map(({ uid }) => uid) };
+  const owners = ownerReferences.map(({ uid }) => uid);
+  return { set, seq, resource, digest, watchDigest, seenAtMs, log, owners, ...(proof !== undefined && { proof }) };
 }
 
 /** The log in a record's annotation; undefined if somebody has damaged it: then only a person can say what has happened to the set. */
@@ -299,7 +417,12 @@ export function parseLog(text: string): RotationLog | undefined {
 /** A record's content cannot be read, or is not what the record says. Only a person can decide that its version is given up. */
 export class DamagedRecordError extends TerminalError {
   constructor({ namespace, name }: ObjectName) {
-    super(`version record ${namespace}/${name} cannot be read: delete it, and the version is given up`, { reason: "HistoryDamaged" });
+    super(
+      `version record ${namespace}/${name} cannot be read: delete it, and it is made again from an object that has its content, if there is one`,
+      {
+        reason: "HistoryDamaged",
+      },
+    );
     this.name = "DamagedRecordError";
   }
 }
@@ -321,33 +444,4 @@ export function readableContent({ metadata, data }: Secret): VersionContent | un
     // What zlib says helps nobody, and the parsers quote their input, which may be a Secret's content.
     return undefined;
   }
-}
-
-// What is noted with version records, and when it has to be noted anew.
-
-/** The owners of every record: with the last of the set's targets the history goes too. */
-export function ownersOf(targets: readonly TargetObservation[]): readonly string[] {
-  return targets.map(({ uid }) => uid).toSorted();
-}
-
-/** A note of the log, if it is another than what the record says. */
-export function logNote(record: RecordObservation, log: RotationLog, owners: readonly string[]): RotationWrite | undefined {
-  if (log === record.log && hasOwners(record, owners)) return undefined;
-  return { verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log, owners };
-}
-
-/** A note of the owners alone, if they are others than what the record says. */
-export function ownersNote(record: RecordObservation, owners: readonly string[]): readonly RotationWrite[] {
-  if (hasOwners(record, owners)) return [];
-  return [{ verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log: undefined, owners }];
-}
-
-/** Which state of a record a write is meant for. */
-export function preconditionOf({ uid, resourceVersion }: RecordObservation): { readonly uid: string; readonly resourceVersion: string } {
-  return { uid, resourceVersion };
-}
-
-function hasOwners(record: RecordObservation, owners: readonly string[]): boolean {
-  const has = record.owners.toSorted();
-  return has.length === owners.length && has.every((uid, index) => uid === owners[index]);
 }

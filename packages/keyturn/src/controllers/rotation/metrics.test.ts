@@ -11,6 +11,7 @@ const quiet: RotationPlan = {
   source: undefined,
   policyConflict: false,
   unstableSinceMs: undefined,
+  settlesAtMs: undefined,
   nextAtMs: undefined,
 };
 

@@ -12,6 +12,7 @@ const live: TargetSettings = {
   isLeaving: false,
   isSelected: true,
   paused: undefined,
+  givenUp: [],
   order: 1,
   delayMs: 0,
   deletionMode: "keep",
@@ -19,6 +20,7 @@ const live: TargetSettings = {
   changePolicy: "Settled",
   targetName: undefined,
   statusDigest: undefined,
+  reportedSeq: undefined,
 };
 
 /** A cache as what `found` says at the moment; resourceVersions are given by `versions`. */
@@ -29,6 +31,7 @@ function looked<V>(
   return {
     get,
     byIndex: (index) => found(index),
+    entries: () => [],
     identity: (key) => (versions.has(key) ? { uid: `uid of ${key}`, resourceVersion: versions.get(key) ?? "" } : undefined),
   };
 }
@@ -53,7 +56,7 @@ function observe(
     versions,
   });
   return observeSet("shop/keys", {
-    watches: { targets, objects: new Map([["secrets", secrets]]) },
+    watches: { targets, objects: new Map([["secrets", secrets]]), isWatched: () => true },
     kinds: [Secret],
     memory: createReadMemory(),
     nowMs: 0,

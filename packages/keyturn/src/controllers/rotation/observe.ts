@@ -22,6 +22,7 @@ import { highestVersion, versionRecordType } from "./api.ts";
 import { maxSkewMs } from "./blockers.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
+import { objectProof, recordProof, type Seal } from "./seal.ts";
 import { type ReadSource, readSource } from "./source.ts";
 import { type Looked, type RotationWatches, setKey, wantedBy } from "./watches.ts";
 
@@ -39,8 +40,14 @@ export interface SetObservation {
   readonly records: readonly RecordObservation[];
   /** Sequence numbers above all of `records` whose record's name is taken by something else. */
   readonly takenSeqs: readonly number[];
+  /** Where there are no records: the highest version that an object of any target in the namespace claims. A new history does not count anew below it. */
+  readonly formerSeq: number;
   /** What was found wrong with the history, if anything: nothing moves then. */
   readonly damage?: string;
+  /** Kinds of the set's versions that are not watched, as `plural.group`: nobody knows what there is of them. */
+  readonly unwatched: readonly string[];
+  /** Versions that people have given up. */
+  readonly givenUp: readonly number[];
   /** When contents may move; absent for at any time. */
   readonly maintenance?: MaintenanceWindows;
 }
@@ -72,6 +79,8 @@ export type SourceContent =
 export interface TargetObservation {
   readonly name: string;
   readonly uid: string;
+  /** Absent where nothing is reported. */
+  readonly resourceVersion?: string | undefined;
   readonly generation: number | undefined;
   readonly order: number;
   readonly delayMs: number;
@@ -82,6 +91,8 @@ export interface TargetObservation {
   readonly objectName: string;
   /** See the runtime's `statusDigest`; undefined if there is no status. */
   readonly statusDigest: string | undefined;
+  /** The version that its status says it holds. */
+  readonly reportedSeq?: number | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */
@@ -96,6 +107,15 @@ export interface Blocker {
   readonly untilMs?: number | undefined;
 }
 
+/** What an object was written with, as its annotations say. */
+export interface Applied {
+  readonly seq: number;
+  readonly digest: string;
+  readonly atMs: number;
+  /** True if only this installation can have written that. Absent where nobody can tell. */
+  readonly isProven?: boolean;
+}
+
 /** An object under a target's name, whoever's it is. */
 export interface ObjectObservation {
   readonly resource: string;
@@ -105,7 +125,7 @@ export interface ObjectObservation {
   /** Marked as kept for this very target. */
   readonly ours: boolean;
   /** What its annotations say it was written with; absent if they say nothing that can be read. */
-  readonly applied?: { readonly seq: number; readonly digest: string; readonly atMs: number };
+  readonly applied?: Applied;
   /** Digest of its content as it is now; another than `applied.digest` is drift. */
   readonly digest: string;
   /** Is owned by its RotationTarget, and so goes with it. */
@@ -126,6 +146,8 @@ export interface RecordObservation {
   readonly log: RotationLog | undefined;
   /** uids of its owners. */
   readonly owners: readonly string[];
+  /** Whether only this installation can have written its number, digests and time. Absent where it does not say, as in earlier releases, or nobody can tell. */
+  readonly proof?: "valid" | "invalid";
 }
 
 /** What is remembered of objects that were read, by uid and for one resourceVersion. Losing any of it costs a request and nothing else. */
@@ -153,6 +175,8 @@ interface ObserveOptions {
   /** When contents may move. Default at any time. */
   readonly maintenance?: MaintenanceWindows;
   readonly memory: ReadMemory;
+  /** Absent: nobody can tell who has written what. */
+  readonly seal?: Seal | undefined;
   /** The API server's clock: a set's times are all by it. */
   readonly nowMs: number;
   /** Its client is asked for only if something has to be read: mostly caches say it all. */
@@ -175,7 +199,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
   const contents = new Map<string, VersionContent>();
   const before = versionsOf(key, watches);
   const sources = await readSources(key, options, contents);
-  const records = recordsOf(key, watches.objects.get(resourceOf(Secret)));
+  const records = recordsOf(key, watches.objects.get(resourceOf(Secret)), options.seal);
   const resources = new Set([...sources, ...records].map(({ resource }) => resource));
   const seen: TargetObservation[] = [];
   for (const targetKey of targetKeys) {
@@ -195,6 +219,9 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
       targets,
       records,
       takenSeqs: takenSeqs(key, records, { watches, targets }),
+      formerSeq: records.length > 0 ? 0 : formerSeq(namespace, watches),
+      unwatched: [...new Set(records.map(({ resource }) => resource))].filter((resource) => !watches.isWatched(resource)).toSorted(),
+      givenUp: targetKeys.flatMap((target) => watches.targets.get(target)?.givenUp ?? []),
       ...(damage !== undefined && { damage }),
       ...(maintenance && { maintenance }),
     },
@@ -247,13 +274,15 @@ function samePaths(a: RotationAnnotations["source"], b: RotationAnnotations["sou
   return a?.watchPath === b?.watchPath && a?.rotatePath === b?.rotatePath;
 }
 
-export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> | undefined): readonly RecordObservation[] {
+export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> | undefined, seal?: Seal): readonly RecordObservation[] {
   return (secrets?.byIndex("record", key) ?? []).flatMap((recordKey) => {
     const record = secrets?.get(recordKey)?.record;
     const identity = secrets?.identity(recordKey);
     if (!record || !identity) return [];
-    const { set: _, log, ...rest } = record;
-    return [{ ...rest, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
+    const { set: _, log, proof, ...rest } = record;
+    const isValid = seal && proof !== undefined && proof === recordProof(seal, key, rest);
+    const proven = seal && proof !== undefined ? { proof: isValid ? ("valid" as const) : ("invalid" as const) } : {};
+    return [{ ...rest, ...proven, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
   });
 }
 
@@ -267,7 +296,7 @@ async function damagedRecords(key: ObjectKey, { watches, run }: ObserveOptions):
     if (secret?.type === versionRecordType && suspectedRecordOf(secret)) damaged.push(secretKey);
   }
   if (damaged.length === 0) return undefined;
-  return `version record ${damaged.toSorted().join(", ")} has lost or changed a label or an annotation: put it back, or delete the record, and its version is given up`;
+  return `version record ${damaged.toSorted().join(", ")} has lost or changed a label or an annotation: put it back, or delete the record, and it is made again from an object that has its content, if there is one`;
 }
 
 interface TargetOptions extends ObserveOptions {
@@ -281,7 +310,7 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const { watches, kinds, resources } = options;
   const settings = watches.targets.get(key);
   if (!settings) return undefined;
-  const { set: _, isLeaving: __, isSelected, paused, targetName, ...rest } = settings;
+  const { set: _, isLeaving: __, isSelected, paused, givenUp: ___, targetName, ...rest } = settings;
   const { name } = nameOf(key);
   const objectName = targetName ?? name;
   const wantedKey = keyOf({ ...nameOf(key), name: objectName });
@@ -298,7 +327,8 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
     }
   }
   const blocker = isSelected ? pauseBlocker(paused, options) : notSelected;
-  return { ...rest, name, objectName, objects, ...(blocker && { blocker }) };
+  const resourceVersion = watches.targets.identity(key)?.resourceVersion;
+  return { ...rest, name, resourceVersion, objectName, objects, ...(blocker && { blocker }) };
 }
 
 const notSelected: Blocker = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
@@ -323,7 +353,8 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const seen = { resource: resourceOf(kind), name: nameOf(key).name, uid, resourceVersion };
   const { target } = annotations;
   if (!target || !isKeptFor(cache, key, owner.key)) return { ...seen, ours: false, digest: "", ownedByTarget: false };
-  const { applied, ownerUids } = target;
+  const { applied: claimed, ownerUids } = target;
+  const applied = claimed && appliedBy(claimed, owner.key, options.seal);
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await run.client.get(kind, nameOf(key), run.signal);
@@ -336,6 +367,11 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const digest = await digestOfObject(object, applied, options);
   if (digest === applied?.digest) memory.intact.set(uid, resourceVersion);
   return { ...common, digest };
+}
+
+/** What an object was written with, and whether that is proven. */
+function appliedBy({ proof, ...applied }: Applied & { readonly proof?: string }, targetKey: ObjectKey, seal: Seal | undefined): Applied {
+  return seal && proof !== undefined ? { ...applied, isProven: proof === objectProof(seal, targetKey, applied) } : applied;
 }
 
 /** True if the object of this key is marked as the target's. */
@@ -372,6 +408,15 @@ function takenSeqs(
     taken.push(seq);
   }
   return taken;
+}
+
+/** The highest version in a namespace: an object of a target that was deleted does not say of which set it was, and may be back with its target. */
+function formerSeq(namespace: string, { objects }: RotationWatches): number {
+  let highest = 0;
+  for (const cache of objects.values()) {
+    for (const [, { target }] of cache.entries(namespace)) highest = Math.max(highest, target?.applied?.seq ?? 0);
+  }
+  return highest;
 }
 
 /** Unremarkable: the next run, moments later, sees what is there now. */

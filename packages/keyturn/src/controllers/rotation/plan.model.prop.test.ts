@@ -12,9 +12,8 @@ const factor = Number(process.env["MODEL_RUNS"] ?? 100_000) / 100_000;
 test.each([
   ["changes, flaps, deletions, outages and crashes", {}, 40_000],
   ["clocks that are wrong", { clocks: true }, 20_000],
-  ["targets that are edited, added and removed", { edits: true }, 20_000],
-  ["objects that are edited, deleted and taken", { drifts: true }, 10_000],
-  ["all of it", { clocks: true, edits: true, drifts: true }, 10_000],
+  ["objects that are edited and deleted", { drifts: true }, 20_000],
+  ["all of it", { clocks: true, drifts: true }, 20_000],
 ] as const)("the plan does what the rules say, with %s", { timeout: 600_000 }, (_which, troubles, runs) => {
   const numRuns = Math.round(runs * factor);
   let played = 0;

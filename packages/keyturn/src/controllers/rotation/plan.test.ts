@@ -39,7 +39,8 @@ test("with a damaged history nothing moves, and what is held is reported as it i
   expect(targets.get("live")?.held).toMatchObject({ seq: 1 });
 });
 
-const putBack = "put its annotation rotator.k8s.telekom.com/log back, or delete the record, and its version is given up";
+const putBack =
+  "put its annotation rotator.k8s.telekom.com/log back, or delete the record, and it is made again from an object that has its content, if there is one";
 
 test.each<readonly [string, readonly number[], string]>([
   ["all", [1, 2], "shop/keys-1, shop/keys-2"],

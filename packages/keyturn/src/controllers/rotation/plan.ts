@@ -1,18 +1,28 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
 import { earliest } from "@keyturn/runtime";
 import { nextOpeningMs } from "../../feature/maintenance-window.ts";
-import { targetWrites, type Wanted } from "./act.ts";
+import { logNote, ownersNote, preconditionOf, recordOwners, targetWrites, type Wanted } from "./act.ts";
 import { highestVersion } from "./api.ts";
-import { blockersOf, damageOf, endOfBlockers, pauseEnds, type SetBlocker, setBlockerOf, usedUpBlocker, withoutPastPauses } from "./blockers.ts";
+import {
+  blockersOf,
+  damageOf,
+  endOfBlockers,
+  lostBlocker,
+  pauseEnds,
+  type SetBlocker,
+  setBlockerOf,
+  usedUpBlocker,
+  withoutPastPauses,
+} from "./blockers.ts";
 import {
   type Commit,
   commitsOfObjects,
+  type ContentOrigin,
   heldBy,
   latestTimeOf,
-  logNote,
-  ownersNote,
-  ownersOf,
-  preconditionOf,
+  lostVersions,
+  type Recoverable,
+  recoverableVersions,
   repairedLog,
   type RotationLog,
   writtenMs,
@@ -20,10 +30,9 @@ import {
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import {
   type ChainInput,
-  gapMsOf,
+  heldBackMs,
+  isRetaining,
   pendingOf,
-  type Rank,
-  ranksOf,
   removalTimes,
   retained,
   sweep,
@@ -32,7 +41,8 @@ import {
   type Version,
   withDeparture,
   withOwnVersions,
-} from "./promotion-rules.ts";
+} from "./rules.ts";
+import { forgottenShape, gapMsOf, type Rank, ranksOf, settlesAtMs, withShape } from "./shape.ts";
 import { firstStep, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
 // What a plan for a set consists of. Every write is on its own: a crash may come between any two.
@@ -50,6 +60,13 @@ export type RotationWrite =
       readonly verb: "createRecord";
       readonly log: RotationLog;
       /** uids of the targets that own it. */
+      readonly owners: readonly string[];
+    })
+  /** Creates the record of a version anew, because it was lost, from what still has its content. */
+  | (Version & {
+      readonly verb: "rebuildRecord";
+      readonly from: ContentOrigin;
+      readonly log: RotationLog;
       readonly owners: readonly string[];
     })
   /** Replaces what is noted with a record; `log` absent leaves it. */
@@ -88,8 +105,12 @@ export interface PendingStep {
   readonly seq: number;
   /** If nothing changes until then. */
   readonly notBeforeMs: number;
-  /** Settling: the source must stay as it is until then. Following: the content moves up from the target before. OutsideWindow: no maintenance window is open when it would be due. */
-  readonly reason: "Settling" | "Following" | "OutsideWindow";
+  /**
+   * Settling: the source must stay as it is until then. Following: the content moves up from the target before. OutsideWindow: no maintenance window is open
+   * when it would be due. SetChanged: targets were added, removed or given another order, and that must hold for a while. Retaining: no other target has what
+   * this one holds, and it must be kept for the further delays.
+   */
+  readonly reason: "Settling" | "Following" | "OutsideWindow" | "SetChanged" | "Retaining";
 }
 
 /** How one target stands when the writes are made. */
@@ -106,6 +127,8 @@ export interface TargetSchedule {
   readonly pending: PendingStep | undefined;
   /** Why its object cannot be written. */
   readonly blocker: Blocker | undefined;
+  /** It is to move on, and cannot before another target has taken what it holds. */
+  readonly isRetaining: boolean;
   /** How long a version is in no target at all on its way here; 0 if never. */
   readonly gapMs: number;
   /** The object is deleted with its source, now or before. */
@@ -124,6 +147,8 @@ export interface RotationPlan {
   readonly policyConflict: boolean;
   /** Since when the source has been another than what is live without ever staying long enough. */
   readonly unstableSinceMs: number | undefined;
+  /** The set has been changed, and that counts from then on; until then nothing moves. */
+  readonly settlesAtMs: number | undefined;
   /** Time of the API server at which time alone changes the plan. */
   readonly nextAtMs: number | undefined;
 }
@@ -149,13 +174,16 @@ export function planRotation(observed: SetObservation, nowMs: number, outerBlock
   const setBlocker = setBlockerOf(observation, nowMs, outerBlocker);
   if (setBlocker) {
     const plan = blockedPlan(world, setBlocker);
-    // What targets hold may be known only from a history that cannot be read, so nothing is put back either.
-    return damageOf(observation, nowMs) === undefined ? plan : { ...plan, writes: [] };
+    // What targets hold may be known only from what cannot be read, so nothing is put back either.
+    return setBlocker.reason === "KindNotWatched" || damageOf(observation, nowMs) !== undefined ? { ...plan, writes: [] } : plan;
   }
   const noted = noteSource(world, nowMs);
   if (!noted) return blockedPlan(world, sourceBlocker(world.observedSource));
   // A record beyond the last number would not be known as one, and be made again in every run.
   if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation));
+  const staying = world.ranks.flatMap((rank) => rank.members.filter((target) => !isRemoved(target, rank, noted)));
+  const lost = lostVersions(noted.log.commits, { ...observation, targets: staying });
+  if (lost.length > 0) return { ...blockedPlan(world, lostBlocker(observation, lost)), writes: [] };
   return advance(world, noted, nowMs);
 }
 
@@ -185,11 +213,11 @@ interface Noted {
 /** The log and the record that has it: the newest, or of a damaged history the newest whose log can be read. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
   const head = records.findLast(({ log }) => log !== undefined);
-  return head?.log && { head, log: repairedLog(head.log, { targets: observation.targets, records, headSeq: head.seq }) };
+  return head?.log && { head, log: repairedLog(head.log, { ...observation, records }, head.seq) };
 }
 
 function noteSource(world: World, clockMs: number): Noted | undefined {
-  const { observation, records, observedSource, policy } = world;
+  const { observation, records, ranks, observedSource, policy } = world;
   const { targets } = observation;
   const known = headOf(world);
   if (targets.length === 0 || (!known && observedSource.type !== "present")) return undefined;
@@ -199,62 +227,75 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
     ? stepSource(known.log, known.head, { observedSource, nowMs })
     : observedSource.type === "present" && firstStep(observedSource, commitsOfObjects(targets), nowMs);
   if (!step) return undefined;
+  const isForgotten = !known && step.log.commits.length > 0;
+  const shaped = (log: RotationLog): RotationLog => withShape(isForgotten ? { ...log, shape: forgottenShape } : log, ranks, nowMs);
 
-  const owners = ownersOf(targets);
+  const owners = recordOwners(targets);
   if (!step.isNewVersion || observedSource.type !== "present") {
-    const log = withDeparture(step.log, { policy, versions: recorded });
+    const log = shaped(withDeparture(step.log, { policy, versions: recorded }));
     return { log, versions: recorded, write: known && logNote(known.head, log, owners), nowMs };
   }
-  const lastSeq = Math.max(records.at(-1)?.seq ?? 0, step.log.commits.at(-1)?.seq ?? 0);
+  const lastSeq = Math.max(
+    records.at(-1)?.seq ?? 0,
+    step.log.commits.at(-1)?.seq ?? 0,
+    observation.formerSeq,
+    ...targets.map(({ reportedSeq = 0 }) => reportedSeq),
+  );
   const { source, watchDigest, digest } = observedSource;
   const seq = nextFree(lastSeq + 1, observation.takenSeqs);
   const version: Version = { seq, resource: source.resource, watchDigest, digest, seenAtMs: step.log.source.sinceMs };
   const versions = [...recorded, version];
-  const log = withDeparture(step.log, { policy, versions });
+  const log = shaped(withDeparture(step.log, { policy, versions }));
   return { log, versions, write: { verb: "createRecord", ...version, log, owners }, nowMs: Math.max(nowMs, latestTimeOf(log)) };
 }
 
 /** Moves every content that is due, and says what comes next. */
-function advance(world: World, { log: noted, versions, write, nowMs }: Noted, clockMs: number): RotationPlan {
+function advance(world: World, { log: noted, versions: recorded, write, nowMs }: Noted, clockMs: number): RotationPlan {
   const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
+  const recovered = recoverableVersions(noted.commits, observation);
+  const versions = [...recorded, ...recovered].sort((a, b) => a.seq - b.seq);
   const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
-  const input: ChainInput = { ranks, blocked: new Set(blockers.keys()), policy, versions, nowMs, opensFrom };
-  const due = sweep(noted, input);
-  // What has never been filled is not protected yet, and need not wait for a window.
-  const isOpen = opensFrom(nowMs) <= nowMs || !noted.commits.some(({ at }) => Object.keys(at).length > 0);
-  const moved = isOpen ? due : noted;
+  const intact = new Set(targets.filter((target) => isIntact(target, noted.commits)).map(({ name }) => name));
+  const input: ChainInput = { ranks, blocked: new Set(blockers.keys()), policy, versions, intact, nowMs, opensFrom };
+  const moved = sweep(noted, input);
   const log = trimmed(withOwnVersions(moved, ranks), targets, { versions, policy });
   const unstableMs = unstableAtMs(log, input);
+  // What is to come is judged by what this plan leaves.
+  const after: ChainInput = {
+    ...input,
+    intact: new Set(targets.filter(({ name }) => intact.has(name) || !blockers.has(name)).map(({ name }) => name)),
+  };
   const view = lookAtTargets(world, {
     before: noted.commits,
     after: moved.commits,
     backfilled: log.backfilled,
     versions,
-    pending: (target, rank) => pendingOf(target.name, log, rank, input),
+    pending: (target, rank) => pendingOf(target.name, log, rank, after),
+    isRetaining: ({ name }) => isRetaining(name, log, after),
     isRemoved: (target, rank) => isRemoved(target, rank, { log, nowMs }),
   });
 
   // With neither a source nor an object the history has served its purpose.
   const isOver = log.source.state === "gone" && [...view.targets.values()].every(({ held, removed }) => removed || !held);
   const stays = new Set(isOver ? [] : retained(versions, log, policy).map(({ seq }) => seq));
-  const owners = ownersOf(targets);
-  const head = versions.at(-1);
+  const owners = recordOwners(targets);
+  const head = recorded.at(-1);
   const isNews = log !== noted && !isOver;
   // With nothing between them, two notes are one.
-  const isOneNote = isNews && write?.verb === "noteRecord" && view.writes.length === 0;
+  const isOneNote = isNews && write?.verb === "noteRecord" && view.writes.length === 0 && recovered.length === 0;
   const nextTimeOf = (): number | undefined => {
     // What this plan makes due is for the next one.
-    if (isOpen && sweep(moved, input) !== moved) return clockMs;
+    if (sweep(moved, after) !== moved) return clockMs;
     const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
-    const heldBack = moved === due ? undefined : opensFrom(nowMs);
-    const times = [...steps, heldBack, ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
+    const times = [...steps, heldBackMs(moved, after), settlesAtMs(log), ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {
     ...planOf(world, view, sourceBlocker(world.observedSource)),
     writes: [
       ...(write && !isOneNote ? [write] : []),
+      ...(isOver ? [] : recovered.map((version): RotationWrite => rebuilt(version, noted, owners))),
       ...view.writes,
       ...(isOneNote ? [{ ...write, log }] : isNews && head ? [lastNote(head.seq, log, { owners, write, records })] : []),
       // The newest goes last: an older log must never be taken for the state of things.
@@ -268,6 +309,7 @@ function advance(world: World, { log: noted, versions, write, nowMs }: Noted, cl
       ...records.filter(({ seq }) => stays.has(seq) && seq !== head?.seq).flatMap((record) => ownersNote(record, owners)),
     ],
     unstableSinceMs: unstableMs !== undefined && unstableMs <= nowMs ? log.commits.at(-1)?.departedMs : undefined,
+    settlesAtMs: settlesAtMs(log),
     nextAtMs: nextTimeOf(),
   };
 }
@@ -282,6 +324,7 @@ function blockedPlan(world: World, setBlocker: SetBlocker | undefined): Rotation
     backfilled: log?.backfilled ?? [],
     versions: world.records,
     pending: () => undefined,
+    isRetaining: () => false,
     isRemoved: () => false,
   });
   const cascading =
@@ -303,6 +346,7 @@ interface TargetsLook {
   readonly backfilled: readonly string[];
   readonly versions: readonly Version[];
   pending(target: TargetObservation, rank: Rank): TargetSchedule["pending"];
+  isRetaining(target: TargetObservation): boolean;
   isRemoved(target: TargetObservation, rank: Rank): boolean;
 }
 
@@ -331,6 +375,7 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
         backfilled: look.backfilled.includes(target.name),
         pending: look.pending(target, rank),
         blocker,
+        isRetaining: look.isRetaining(target),
         gapMs: gapMsOf(rank, ranks),
         removed,
       });
@@ -345,7 +390,13 @@ function planOf(
   setBlocker: SetBlocker | undefined,
 ): RotationPlan {
   const source = observedSource.type === "present" ? observedSource.source : undefined;
-  return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, nextAtMs: undefined };
+  return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, settlesAtMs: undefined, nextAtMs: undefined };
+}
+
+/** True if one of the target's objects has what the log says that the target holds. */
+function isIntact({ name, objects }: TargetObservation, commits: readonly Commit[]): boolean {
+  const held = heldBy(name, commits);
+  return held !== undefined && objects.some(({ ours, applied, digest }) => ours && applied?.digest === held.digest && digest === held.digest);
 }
 
 /** True if the target's object goes, or is gone, because its source has been gone for the target's delay. */
@@ -373,6 +424,10 @@ function lastNote(
 /** True if an earlier write of the same plan changes the record, so that its state is no longer the observed one. */
 function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): boolean {
   return write?.verb === "noteRecord" && write.seq === seq;
+}
+
+function rebuilt(version: Recoverable, log: RotationLog, owners: readonly string[]): RotationWrite {
+  return { verb: "rebuildRecord", ...version, log, owners };
 }
 
 function nextFree(seq: number, taken: readonly number[]): number {

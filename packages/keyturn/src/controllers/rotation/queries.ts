@@ -1,4 +1,5 @@
 // The commands `keyturn plan` and `keyturn history`: a set as a person's own kubeconfig shows it.
+import { readFile } from "node:fs/promises";
 import {
   type Client,
   ConfigMap,
@@ -23,8 +24,9 @@ import { forecast, type ForecastStep } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
 import { createReadMemory, type Observed, observeSet, type RecordObservation, type SetObservation, type TargetObservation } from "./observe.ts";
 import type { RotationPlan } from "./plan.ts";
-import { ranksOf } from "./promotion-rules.ts";
+import { ranksOf } from "./shape.ts";
 import { sourceKinds } from "./source.ts";
+import { type DeclaredTarget, declaredTargets, differenceOf, withDeclared } from "./what-if.ts";
 import { type Looked, annotationIndexes, setKey, targetIndexes } from "./watches.ts";
 
 /** What an observation depends on, but for kinds that only a set's history knows of. */
@@ -47,7 +49,7 @@ async function querySet({ client, namespace, nowMs, signal }: Query, set: string
       objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes }));
   }
   const observed = await observeSet(key, {
-    watches: { targets, objects },
+    watches: { targets, objects, isWatched: (resource) => objects.has(resource) },
     kinds,
     memory: createReadMemory(),
     ...(maintenance && { maintenance }),
@@ -55,7 +57,7 @@ async function querySet({ client, namespace, nowMs, signal }: Query, set: string
     run: { client, signal },
   });
   if (observed) return observed;
-  const sets = [...new Set(targets.values().map((target) => target?.set ?? ""))].filter((other) => other !== "").toSorted();
+  const sets = [...new Set([...targets.entries()].map(([, target]) => target?.set ?? ""))].filter((other) => other !== "").toSorted();
   throw new UsageError(
     `there is no RotationTarget of set ${set} in namespace ${namespace}; ${sets.length > 0 ? `its sets are ${sets.join(", ")}` : "it has no sets"}`,
   );
@@ -76,10 +78,6 @@ export async function reportEverywhere(query: Query, set: string, report: (query
 }
 
 /** A list that can be looked at like a cache. */
-interface Listed<V> extends Looked<V> {
-  values(): readonly V[];
-}
-
 async function list<T extends KubeObject, V>(
   client: Client,
   kind: Kind<T>,
@@ -89,14 +87,14 @@ async function list<T extends KubeObject, V>(
     readonly keep: (object: Stored<T>) => V;
     readonly indexes: Readonly<Record<string, (value: V, key: ObjectKey) => readonly string[]>>;
   },
-): Promise<Listed<V>> {
+): Promise<Looked<V>> {
   const { items } = await client.list(kind, { namespace: options.namespace }, options.signal);
   const kept = new Map(items.map((object) => [keyOfObject(object), { value: options.keep(object), identity: object.metadata }] as const));
   return {
     get: (key) => kept.get(key)?.value,
     identity: (key) => kept.get(key)?.identity,
     byIndex: (index, value) => [...kept].flatMap(([key, entry]) => (options.indexes[index]?.(entry.value, key).includes(value) ? [key] : [])),
-    values: () => [...kept.values()].map((entry) => entry.value),
+    entries: () => [...kept].map(([key, entry]) => [key, entry.value] as const),
   };
 }
 
@@ -108,7 +106,7 @@ async function recordedKinds(
     key,
     namespace,
     signal,
-  }: { readonly secrets: Listed<RotationAnnotations>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
+  }: { readonly secrets: Looked<RotationAnnotations>; readonly key: ObjectKey; readonly namespace: string; readonly signal: AbortSignal },
 ): Promise<readonly Kind[]> {
   const kinds: Kind[] = [];
   for (const recordKey of secrets.byIndex("record", key)) {
@@ -127,7 +125,11 @@ async function recordedKinds(
 
 /** What happens to a set if nothing changes but the time. */
 export async function rotationPlanReport(query: Query, set: string, maintenance?: MaintenanceWindows): Promise<Report> {
-  const { observation } = await querySet(query, set, maintenance);
+  return planReport((await querySet(query, set, maintenance)).observation, query);
+}
+
+function planReport(observation: SetObservation, query: Query): Report & { readonly data: object } {
+  const { set } = observation;
   const { nowMs } = query;
   const { plan, steps } = forecast(observation, nowMs);
   const targets = ranksOf(observation.targets).flatMap(({ members }) => members);
@@ -151,17 +153,45 @@ export async function rotationPlanReport(query: Query, set: string, maintenance?
   };
 }
 
+/** What would happen if these manifests were applied: for each set that they name. Rejects with a `UsageError` if they name none. */
+export async function rotationWhatIfReport(
+  query: Query,
+  {
+    files,
+    prune,
+    maintenance,
+    set,
+  }: { readonly files: readonly string[]; readonly prune: boolean; readonly maintenance: MaintenanceWindows; readonly set: string },
+): Promise<Report> {
+  const declared: DeclaredTarget[] = [];
+  for (const file of files) declared.push(...declaredTargets(file, await readFile(file, "utf8")));
+  const here = declared.filter(({ namespace = query.namespace, spec }) => namespace === query.namespace && (set === "" || spec.rotationSet === set));
+  if (here.length === 0)
+    throw new UsageError(`${files.join(", ")}: there is no RotationTarget of namespace ${query.namespace}${set === "" ? "" : ` and set ${set}`}`);
+  const reports: Report[] = [];
+  for (const [name, targets] of Map.groupBy(here, ({ spec }) => spec.rotationSet)) {
+    const { observation } = await querySet(query, name, maintenance);
+    const after = withDeclared(observation, targets, prune);
+    const { changes, dangers } = differenceOf(observation, after, query.nowMs);
+    const { text, data } = planReport(after, query);
+    const words = [...(changes.length > 0 ? changes : ["nothing is changed"]), ...dangers.map((danger) => `DANGER: ${danger}`)];
+    reports.push({ text: [`if applied: ${words.join("\n            ")}`, text].join("\n"), data: { changes, dangers, ...data } });
+  }
+  return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+}
+
 /** The version that the target's object says it has. */
 function heldNow({ objects }: TargetObservation): number | undefined {
   const seqs = objects.flatMap(({ ours, applied }) => (ours && applied ? [applied.seq] : []));
   return seqs.length > 0 ? Math.max(...seqs) : undefined;
 }
 
-function remarksOf({ source, setBlocker, targets, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
+function remarksOf({ source, setBlocker, targets, settlesAtMs, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
   const blocked = [...targets].flatMap(([name, { blocker }]) => (blocker ? [`${name}: ${blocker.message}`] : []));
   return [
     source ? `source: ${source.resource}/${source.name}` : "source: none",
     ...(setBlocker ? [`nothing moves: ${setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message}`] : []),
+    ...(settlesAtMs === undefined ? [] : [`the set has been changed; nothing moves until ${timeInWords(settlesAtMs)}`]),
     ...(unstableSinceMs === undefined ? [] : ["the source changes more often than the first target's delay lets it settle"]),
     ...(policyConflict ? ["the targets differ in changePolicy; Settled is used for all"] : []),
     ...blocked,

@@ -25,6 +25,25 @@ const conditionReasons = {
       "The history itself stops the set: a version's record or its log cannot be read, has lost a label or an annotation, or the numbers of versions are used up.",
     health: "degraded",
   },
+  VersionLost: {
+    meaning:
+      "The content of a version that a target holds, or is to get, is in no record and no object: nothing moves until it is restored or given up.",
+    health: "degraded",
+  },
+  KindNotWatched: {
+    meaning:
+      "The set's versions are of a kind that the operator does not watch, or the API server does not serve: nothing moves, and nothing is deleted.",
+    health: "degraded",
+  },
+  SetChanged: {
+    meaning: "Targets were added, removed or given another order: nothing moves until that has held for the set's longest delay.",
+    health: "progressing",
+    event: "Normal",
+  },
+  WaitingForTarget: {
+    meaning: "Another target of the set cannot be written, and a version would be lost, or be out of order, if this one moved on.",
+    health: "degraded",
+  },
   ClockSkew: { meaning: "The operator's clock and the API server's are too far apart for any time to be believed.", health: "degraded" },
   Paused: { meaning: "The target or the source is paused: nothing moves here, and what the target holds stays as it is.", health: "paused" },
   NotSelected: {

@@ -1,20 +1,19 @@
 // The past of a set, beyond what the operator still has written down.
-import type { HeldStretch, RotationSetRecord } from "@keyturn/dashboard/contract";
 import { expect, it } from "vitest";
+import type { HeldStretch, RotationSet } from "./rotation-set.ts";
 import { type RotationMemory, withMemory } from "./remembered-history.ts";
 
 /** A set with one lane that has held these versions, each from ten times its number on. */
-function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
+function recordRotationMemory(...seqs: readonly number[]): RotationSet {
   const ref = { apiVersion: "", kind: "", resource: "", namespace: "shop", name: "live" };
   const held = seqs.map((seq, index): HeldStretch => {
     const next = seqs[index + 1];
     return { seq, digest: `d${seq}`, fromMs: seq * 10, ...(next !== undefined && { toMs: next * 10 }), backfilled: false };
   });
-  const versions = seqs.toReversed().map((seq, index) => ({ seq, digest: `d${seq}`, seenMs: seq * 10, isSource: index === 0 }));
+  const versions = seqs.toReversed().map((seq) => ({ seq, digest: `d${seq}`, seenMs: seq * 10 }));
   const common = { health: "healthy", reason: "", message: "", detail: "", about: [], conditions: [] } as const;
   return {
     ...common,
-    type: "rotationSet",
     id: "",
     step: "rotation",
     ref,
@@ -22,14 +21,14 @@ function recordRotationMemory(...seqs: readonly number[]): RotationSetRecord {
     policy: "Settled",
     frozen: [],
     versions,
-    lanes: [{ ...common, ref, rank: 1, order: 1, delayMs: 0, held, planned: [], gapMs: 0 }],
+    lanes: [{ ...common, ref, rank: 1, delayMs: 0, held, planned: [], gapMs: 0 }],
   };
 }
 
-function after(...records: readonly RotationSetRecord[]): RotationSetRecord | undefined {
+function after(...records: readonly RotationSet[]): RotationSet | undefined {
   let memory: RotationMemory | undefined;
-  let last: RotationSetRecord | undefined;
-  for (const each of records) ({ record: last, memory } = withMemory(each, memory));
+  let last: RotationSet | undefined;
+  for (const each of records) ({ set: last, memory } = withMemory(each, memory));
   return last;
 }
 

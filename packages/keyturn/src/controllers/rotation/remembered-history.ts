@@ -1,5 +1,5 @@
 // What was seen of a set and is no longer written down anywhere: the operator keeps only what its rules can still ask for, and people want to look further back.
-import type { HeldStretch, RotationLane, RotationSetRecord, RotationVersion } from "@keyturn/dashboard/contract";
+import type { HeldStretch, RotationLane, RotationSet, RotationVersion } from "./rotation-set.ts";
 
 /** What is remembered of one set, for as long as this process lives. */
 export interface RotationMemory {
@@ -11,15 +11,12 @@ export interface RotationMemory {
 /** As many are remembered of each lane, and of each set's versions. */
 const maxRemembered = 40;
 
-/** The record with what is remembered in it, and what is to be remembered from now on. */
-export function withMemory(
-  record: RotationSetRecord,
-  memory: RotationMemory | undefined,
-): { readonly record: RotationSetRecord; readonly memory: RotationMemory } {
-  const lanes = record.lanes.map((lane) => longerLane(lane, memory?.held.get(lane.ref.name) ?? []));
-  const versions = longerVersions(record.versions, memory?.versions ?? []);
+/** The set with what is remembered in it, and what is to be remembered from now on. */
+export function withMemory(set: RotationSet, memory: RotationMemory | undefined): { readonly set: RotationSet; readonly memory: RotationMemory } {
+  const lanes = set.lanes.map((lane) => longerLane(lane, memory?.held.get(lane.ref.name) ?? []));
+  const versions = longerVersions(set.versions, memory?.versions ?? []);
   return {
-    record: { ...record, lanes, versions },
+    set: { ...set, lanes, versions },
     memory: { versions, held: new Map(lanes.map(({ ref, held }) => [ref.name, held])) },
   };
 }
@@ -39,6 +36,6 @@ function until(stretch: HeldStretch, toMs: number): HeldStretch {
 
 function longerVersions(versions: readonly RotationVersion[], remembered: readonly RotationVersion[]): readonly RotationVersion[] {
   const known = new Set(versions.map(({ seq }) => seq));
-  const earlier = remembered.filter(({ seq }) => !known.has(seq)).map(({ seq, digest, seenMs }) => ({ seq, digest, seenMs, isSource: false }));
+  const earlier = remembered.filter(({ seq }) => !known.has(seq));
   return [...versions, ...earlier].toSorted((a, b) => b.seq - a.seq).slice(0, maxRemembered);
 }

@@ -15,10 +15,9 @@ import {
   storedContent,
   valueAt,
 } from "./content.ts";
-import { type Commit, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
+import { type Commit, type FrozenStretch, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
 import type { SetBlocker } from "./blockers.ts";
-import { withStretch } from "./promotion-rules.ts";
 
 // Reads a source: which version it is, and what that version consists of.
 
@@ -139,6 +138,33 @@ export function sourceKinds(added: readonly Kind[]): readonly Kind[] {
   return [...kinds.values()];
 }
 
+// Time that counts: it stands still while the source is gone or unreadable.
+
+/** More stretches than this are joined, oldest first: the time between two of them then does not count either, so that things happen later, never earlier. */
+const maxStretches = 32;
+
+/** When `delayMs` of counted time have passed since `fromMs`, given that time counts from the last stretch on. */
+export function dueAfter(fromMs: number, delayMs: number, frozen: readonly FrozenStretch[]): number {
+  let dueMs = fromMs + delayMs;
+  for (const stretch of frozen) {
+    if (stretch.toMs <= fromMs) continue;
+    const beginsMs = Math.max(stretch.fromMs, fromMs);
+    // What was due before the stretch began stays due then.
+    if (dueMs <= beginsMs) break;
+    dueMs += stretch.toMs - beginsMs;
+  }
+  return dueMs;
+}
+
+/** The stretches with one more at their end. */
+export function withStretch(frozen: readonly FrozenStretch[], added: FrozenStretch): readonly FrozenStretch[] {
+  const last = frozen.at(-1);
+  const joined = last && last.toMs >= added.fromMs ? [...frozen.slice(0, -1), { fromMs: last.fromMs, toMs: added.toMs }] : [...frozen, added];
+  const [first, second, ...rest] = joined;
+  if (joined.length <= maxStretches || !first || !second) return joined;
+  return [{ fromMs: first.fromMs, toMs: second.toMs }, ...rest];
+}
+
 // What the log says after a look at the source: one step of the source's state machine.
 
 /** The source as it is seen now: one object that says something, or a reason why there is no such one. */
@@ -175,10 +201,10 @@ export function firstStep(observedSource: ObservedSource & { readonly type: "pre
   return { log: { source: presentSince(observedSource, sinceMs), commits, frozen: [], backfilled: [] }, isNewVersion: true };
 }
 
-/** One step. `head` is the record of the version that the source was last seen as. */
+/** One step. `head` is the record of the version that the source was last seen as; if it is lost, and an older one says so, nobody knows since when the source is what it is. */
 export function stepSource(
   log: RotationLog,
-  head: Pick<RecordObservation, "watchDigest">,
+  head: Pick<RecordObservation, "seq" | "watchDigest">,
   { observedSource, nowMs }: { readonly observedSource: ObservedSource; readonly nowMs: number },
 ): SourceStep {
   const before = log.source;
@@ -187,7 +213,8 @@ export function stepSource(
     const source: SourceState = { state: observedSource.type, sinceMs: nowMs };
     return { log: { ...log, source, frozen: thawed(log, nowMs), commits: returned(log.commits) }, isNewVersion: false };
   }
-  const isNewVersion = observedSource.watchDigest !== head.watchDigest;
+  const isHeadLost = (log.commits.at(-1)?.seq ?? 0) > head.seq;
+  const isNewVersion = isHeadLost || observedSource.watchDigest !== head.watchDigest;
   const isSameObject = before.state === "present" && before.uid === observedSource.source.uid;
   if (isSameObject && !isNewVersion) return { log, isNewVersion };
   const sinceMs = timeOfWrite(observedSource.source, { notedMs: latestTimeOf(log), nowMs });
@@ -214,5 +241,7 @@ function thawed({ source, frozen }: RotationLog, nowMs: number): RotationLog["fr
 /** A departure that nothing has sealed yet is interrupted with the source. */
 function returned(commits: readonly Commit[]): readonly Commit[] {
   const last = commits.at(-1);
-  return last?.departedMs === undefined ? commits : [...commits.slice(0, -1), { seq: last.seq, digest: last.digest, at: last.at }];
+  if (last?.departedMs === undefined) return commits;
+  const { departedMs: _, ...rest } = last;
+  return [...commits.slice(0, -1), rest];
 }

@@ -16,6 +16,8 @@ import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSet
 
 /** As much of a cache as an observation looks at. */
 export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
+  /** All of them, or those of one namespace. */
+  entries(namespace?: string): Iterable<readonly [ObjectKey, V]>;
   get(key: ObjectKey): V | undefined;
 }
 
@@ -24,6 +26,8 @@ export interface RotationWatches {
   readonly targets: Looked<TargetSettings | undefined>;
   /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and what its annotations and labels say. */
   readonly objects: ReadonlyMap<string, Looked<RotationAnnotations>>;
+  /** True if the objects of this kind are known: it is watched, and the API server serves it. */
+  readonly isWatched: (resource: string) => boolean;
 }
 
 /** By the key of the set, and by the key of the object that a target keeps if it is another than its own. */
@@ -75,7 +79,11 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
       ...(change.type === "updated" ? [] : setsOf(wantedBy(targets, change.key))),
     ]);
   }
-  return { targets, objects };
+  const isWatched = (resource: string): boolean => {
+    const cache = objects.get(resource);
+    return cache !== undefined && scope.isServed(cache);
+  };
+  return { targets, objects, isWatched };
 }
 
 function concernedSets(

@@ -10,18 +10,21 @@ describe("the flags", () => {
       dryRun: false,
       compareHub: false,
       whole: false,
+      reasons: new Set(["ImageDiffers", "RevisionDiffers", "SidecarMissing", "SidecarUnwanted"]),
       stabilizeMs: 10_000,
       periodMs: 60 * minute,
+      probeMs: minute,
       skipNamespaces: ["kube-system", "istio-system"],
       istioNamespaces: ["istio-system"],
       argoRollouts: false,
+      optIn: false,
+      checkAdmission: true,
       limits: {
         maxRollouts: 5,
         restartDelayMs: 0,
         cooldownMs: 5 * minute,
         rolloutTimeoutMs: 10 * minute,
         continueWhenStuck: false,
-        optIn: false,
         maintenance: { windows: [], timeZone: "UTC" },
       },
     });
@@ -37,6 +40,14 @@ describe("the flags", () => {
     expect([limits.restartDelayMs, periodMs, skipNamespaces]).toEqual([0, 0, []]);
   });
 
+  test("choose what is restarted for, and refuse what is no reason", () => {
+    const reasonsWith = (given: Readonly<Record<string, string>>) => [...sidecarsOptions((flag) => flag.parse(given[flag.name])).reasons];
+    expect(reasonsWith({ "sidecars.restart-for": "image" })).toEqual(["ImageDiffers"]);
+    expect(reasonsWith({ "sidecars.restart-for": "image,whole" })).toEqual(["ImageDiffers", "SidecarDiffers"]);
+    expect(reasonsWith({ "sidecars.restart-for": "image", "sidecars.compare-whole": "true" })).toEqual(["ImageDiffers", "SidecarDiffers"]);
+    expect(() => reasonsWith({ "sidecars.restart-for": "images" })).toThrow('"images" is not one of image, revision, injected, removed, whole');
+  });
+
   test("say as their default what they take for it", () => {
     for (const flag of sidecarsFeature.flags) expect([flag.name, flag.parse(flag.default)]).toEqual([flag.name, flag.parse(undefined)]);
   });
@@ -50,12 +61,17 @@ describe("the rights", () => {
     const access = accessWith({});
     const written = access.filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
     expect(written.map(({ kind, verbs }) => `${kind.plural} ${verbs.join(" ")}`)).toEqual([
+      "pods create",
       "deployments list watch patch",
       "statefulsets list watch patch",
       "daemonsets list watch patch",
     ]);
     expect(access.map(({ kind }) => kind.plural)).not.toContain("controllerrevisions");
     expect(access.map(({ kind }) => kind.plural)).not.toContain("leases");
+  });
+
+  test("no right to create pods if nobody is to be asked by it", () => {
+    expect(accessWith({ "sidecars.check-admission": "false" }).flatMap(({ verbs }) => verbs)).not.toContain("create");
   });
 
   test("on Rollouts only if they are to be restarted", () => {

@@ -2,10 +2,11 @@
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags, selectionOf } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
-import { sidecarsFlags } from "./flags.ts";
+import { type RestartCause, sidecarsFlags } from "./flags.ts";
+import type { OutdatedReason } from "./injection/sidecar.ts";
 import { sidecarsMetrics } from "./metrics.ts";
-import type { Limits } from "./rollout-plan.ts";
-import { sidecarsControllerOf, type SidecarsOptions } from "./controller.ts";
+import type { Limits } from "../../workloads/rollout-plan.ts";
+import { sidecarsControllerOf, sidecarsFleet, type SidecarsOptions } from "./controller.ts";
 import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
 import { sidecarsPlanReport } from "./queries.ts";
 import { sidecarsReasons } from "./reasons.ts";
@@ -24,6 +25,7 @@ export const sidecarsFeature: Feature = {
   flags: Object.values(sidecarsFlags),
   rightsFlags: [
     { flag: sidecarsFlags.argoRollouts, is: "true" },
+    { flag: sidecarsFlags.checkAdmission, is: "true" },
     { flag: sidecarsFlags.istioNamespaces, as: "namespaces" },
   ],
   metrics: sidecarsMetrics,
@@ -36,12 +38,27 @@ export const sidecarsFeature: Feature = {
       summary: "with sidecars, the workloads to be restarted",
       flags: [...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Pod],
-      answer: (query, { allNamespaces, flag }) => sidecarsPlanReport(query, { options: sidecarsOptions(flag), allNamespaces }),
+      answer: (query, { allNamespaces, flag }) => sidecarsPlanReport(query, planOptions(flag, allNamespaces)),
     },
   },
   predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
   records: sidecarsRecords,
   controllers: (flag) => [sidecarsControllerOf(sidecarsOptions(flag))],
+};
+
+function planOptions(flag: FlagReader, allNamespaces: boolean) {
+  const options = sidecarsOptions(flag);
+  // Nothing is waited for that is asked once.
+  return { fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }), limits: options.limits, allNamespaces };
+}
+
+/** What is wrong with a sidecar, by what restarts are asked for. */
+const reasonOf: Readonly<Record<RestartCause, OutdatedReason>> = {
+  image: "ImageDiffers",
+  revision: "RevisionDiffers",
+  injected: "SidecarMissing",
+  removed: "SidecarUnwanted",
+  whole: "SidecarDiffers",
 };
 
 /** What the flags say. */
@@ -51,12 +68,19 @@ export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
     selects: selectionOf(flag),
     dryRun: flag(sidecarsFlags.dryRun),
     compareHub: flag(sidecarsFlags.compareHub),
-    whole: flag(sidecarsFlags.compareWhole),
+    whole: flag(sidecarsFlags.compareWhole) || flag(sidecarsFlags.restartFor).includes("whole"),
+    reasons: new Set<OutdatedReason>([
+      ...flag(sidecarsFlags.restartFor).map((cause) => reasonOf[cause]),
+      ...(flag(sidecarsFlags.compareWhole) ? [reasonOf.whole] : []),
+    ]),
     stabilizeMs: flag(sidecarsFlags.istiodConfigReadDelay),
     periodMs: flag(sidecarsFlags.reconcilePeriod),
+    probeMs: flag(sidecarsFlags.probeInterval),
     skipNamespaces: flag(sidecarsFlags.skipNamespaces),
     istioNamespaces: flag(sidecarsFlags.istioNamespaces),
     argoRollouts: flag(sidecarsFlags.argoRollouts),
+    optIn: flag(sidecarsFlags.optIn),
+    checkAdmission: flag(sidecarsFlags.checkAdmission),
   };
 }
 
@@ -67,7 +91,6 @@ function limitsOf(flag: FlagReader): Limits {
     cooldownMs: flag(sidecarsFlags.annotationCooldown),
     rolloutTimeoutMs: flag(sidecarsFlags.rolloutTimeout),
     continueWhenStuck: flag(sidecarsFlags.continueWhenStuck),
-    optIn: flag(sidecarsFlags.optIn),
     maintenance: { ...flag(sidecarsFlags.maintenanceWindows), timeZone: flag(sidecarsFlags.maintenanceTimeZone) },
   };
 }

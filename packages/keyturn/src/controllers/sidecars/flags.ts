@@ -11,6 +11,24 @@ const istioNamespaces = listFlag({
 });
 const istioByDefault = "istio-system";
 
+/** What a workload may be restarted for. */
+const restartCauses = ["image", "revision", "injected", "removed", "whole"] as const;
+export type RestartCause = (typeof restartCauses)[number];
+
+const restartFor = listFlag({
+  name: "sidecars.restart-for",
+  help: "what workloads are restarted for: image (another image), revision (another control plane), injected (a sidecar where there is none), removed (none where there is one), whole (any other difference; as with --sidecars.compare-whole)",
+});
+const restartForByDefault = "image,revision,injected,removed";
+
+function parseRestartFor(text = restartForByDefault): readonly RestartCause[] {
+  return restartFor.parse(text).map((word) => {
+    const cause = restartCauses.find((known) => known === word);
+    if (!cause) throw new Error(`"${word}" is not one of ${restartCauses.join(", ")}`);
+    return cause;
+  });
+}
+
 export const sidecarsFlags = {
   dryRun: switchFlag({ name: "sidecars.dry-run", default: false, help: "log what would be restarted and restart nothing" }),
   compareHub: switchFlag({ name: "sidecars.compare-hub", default: false, help: "count an image of another registry as outdated" }),
@@ -25,6 +43,11 @@ export const sidecarsFlags = {
     default: "1h",
     help: "how often istiod is asked about every workload again without a change; 0 = never",
   }),
+  probeInterval: durationFlag({
+    name: "sidecars.probe-interval",
+    default: "1m",
+    help: "how often each istiod is asked about one and the same pod; another answer than before says that it was restarted or changed; 0 = never",
+  }),
   annotationCooldown: durationFlag({
     name: "sidecars.annotation-cooldown",
     default: "5m",
@@ -38,6 +61,7 @@ export const sidecarsFlags = {
     default: false,
     help: "count any difference of the sidecar as outdated: resources, environment, volumes and the rest, not only image and revision",
   }),
+  restartFor: { ...restartFor, default: restartForByDefault, parse: parseRestartFor } satisfies Flag<readonly RestartCause[]>,
   maxRollouts: numberFlag({
     name: "sidecars.max-rollouts",
     default: 5,
@@ -48,7 +72,7 @@ export const sidecarsFlags = {
   rolloutTimeout: durationFlag({
     name: "sidecars.rollout-timeout",
     default: "10m",
-    help: "how long a rollout may take to get healthy; one that takes longer stops all further restarts",
+    help: "how long a rollout may take to get healthy; one that takes longer stops all further restarts in its namespace",
   }),
   continueWhenStuck: switchFlag({
     name: "sidecars.continue-when-stuck",
@@ -56,6 +80,11 @@ export const sidecarsFlags = {
     help: "go on restarting others when a rollout does not get healthy in time",
   }),
   ...maintenanceFlags("sidecars", "workloads may be restarted"),
+  checkAdmission: switchFlag({
+    name: "sidecars.check-admission",
+    default: true,
+    help: "before a restart, let the API server make a pod of the template without storing it, and restart nothing whose pods it would refuse; needs the right to create pods. Without it, the next workload of a namespace waits for the first new pod of the one before",
+  }),
   optIn: switchFlag({
     name: "sidecars.opt-in",
     default: false,

@@ -6,10 +6,11 @@ import {
   isInjectorConfiguration,
   keepInjectorConfigMap,
   keepInjectorWebhooks,
+  ProxyConfig,
   type otherConfiguration,
   readInjectors,
 } from "./injector-configuration.ts";
-import { ManualCache } from "./manual-cache.fixture.ts";
+import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 
 const stabilizeMs = 10_000;
 
@@ -17,7 +18,11 @@ function setUp() {
   const clock = new VirtualClock();
   const webhooks = new ManualCache<MutatingWebhookConfiguration | typeof otherConfiguration>(MutatingWebhookConfiguration);
   const configMaps = new ManualCache<string>(ConfigMap);
-  const configuration = new InjectorConfiguration({ webhooks, configMaps: [configMaps] }, { clock, stabilizeMs });
+  const proxyConfigs = new ManualCache<string>(ProxyConfig);
+  const configuration = new InjectorConfiguration(
+    { webhooks, configMaps: [configMaps], proxyConfigs, istioNamespaces: ["istio-system"] },
+    { clock, stabilizeMs },
+  );
   let changes = 0;
   configuration.onChange(() => changes++);
   const putWebhooks = (name: string, caBundle: string, path = "/inject"): void => {
@@ -27,7 +32,9 @@ function setUp() {
   };
   const putConfigMap = (name: string, data: Readonly<Record<string, string>>, annotations = {}): void =>
     configMaps.put(`istio-system/${name}`, keepInjectorConfigMap(stored(name, data, annotations)));
-  return { clock, configuration, putWebhooks, putConfigMap, changes: () => changes };
+  const putProxyConfig = (namespace: string, digest: string): void => proxyConfigs.put(`${namespace}/own`, digest);
+  const putForeign = (key: string): void => configMaps.put(key, `digest of ${key}`);
+  return { clock, configuration, putWebhooks, putConfigMap, putProxyConfig, putForeign, changes: () => changes };
 }
 
 function stored(name: string, data: Readonly<Record<string, string>>, annotations: Readonly<Record<string, string>>): Stored<ConfigMap> {
@@ -37,14 +44,32 @@ function stored(name: string, data: Readonly<Record<string, string>>, annotation
 test("a change stabilizes for the delay, and another one begins it anew; nothing sleeps", async () => {
   const { clock, configuration, putConfigMap } = setUp();
   await clock.advance(stabilizeMs);
-  expect(configuration.stabilizesInMs).toBe(0);
+  expect(configuration.stabilizesInMs("shop")).toBe(0);
   putConfigMap("istio-sidecar-injector", { values: "1" });
-  expect(configuration.stabilizesInMs).toBe(10_000);
+  expect(configuration.stabilizesInMs("shop")).toBe(10_000);
   await clock.advance(6000);
   putConfigMap("istio-sidecar-injector", { values: "2" });
-  expect(configuration.stabilizesInMs).toBe(10_000);
+  expect(configuration.stabilizesInMs("shop")).toBe(10_000);
   await clock.advance(10_000);
-  expect(configuration.stabilizesInMs).toBe(0);
+  expect(configuration.stabilizesInMs("shop")).toBe(0);
+});
+
+test("a ProxyConfig of a namespace concerns that namespace, one of Istio's own all", async () => {
+  const { clock, configuration, putProxyConfig } = setUp();
+  await clock.advance(stabilizeMs);
+  const [shop, bank] = [configuration.versionIn("shop"), configuration.versionIn("bank")];
+  putProxyConfig("shop", "1");
+  expect([configuration.versionIn("shop") === shop, configuration.versionIn("bank") === bank]).toEqual([false, true]);
+  expect([configuration.stabilizesInMs("shop"), configuration.stabilizesInMs("bank")]).toEqual([stabilizeMs, 0]);
+  putProxyConfig("istio-system", "1");
+  expect(configuration.versionIn("bank")).not.toBe(bank);
+});
+
+test("what a tenant calls like a ConfigMap of Istio's is read by nobody", () => {
+  const { configuration, putForeign, changes } = setUp();
+  const before = configuration.versionIn("shop");
+  putForeign("tenant/istio-sidecar-injector-x");
+  expect([configuration.versionIn("shop"), changes()]).toEqual([before, 0]);
 });
 
 test("what istiod does not read changes nothing", () => {
@@ -63,22 +88,22 @@ test("what istiod does not read changes nothing", () => {
 test("a renewed caBundle is used and changes nothing; another path does", () => {
   const { configuration, putWebhooks, changes } = setUp();
   putWebhooks("istio-sidecar-injector", "ca1");
-  const before = configuration.version;
+  const before = configuration.versionIn("shop");
   putWebhooks("istio-sidecar-injector", "ca2");
-  expect(configuration.version).toBe(before);
+  expect(configuration.versionIn("shop")).toBe(before);
   expect(configuration.injectors.webhooks.map(({ webhook }) => webhook.clientConfig.caBundle)).toEqual(["ca2"]);
   putWebhooks("istio-sidecar-injector", "ca2", "/inject/cluster/two");
-  expect(configuration.version).not.toBe(before);
+  expect(configuration.versionIn("shop")).not.toBe(before);
   expect(changes()).toBe(2);
 });
 
 test("each period makes every answer old, without anything having to settle", async () => {
   const { clock, configuration, changes } = setUp();
   await clock.advance(stabilizeMs);
-  const before = configuration.version;
+  const before = configuration.versionIn("shop");
   configuration.nextPeriod();
-  expect(configuration.version).not.toBe(before);
-  expect(configuration.stabilizesInMs).toBe(0);
+  expect(configuration.versionIn("shop")).not.toBe(before);
+  expect(configuration.stabilizesInMs("shop")).toBe(0);
   expect(changes()).toBe(1);
 });
 

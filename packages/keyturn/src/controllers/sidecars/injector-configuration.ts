@@ -5,8 +5,11 @@ import {
   canonicalJson,
   type Clock,
   type ConfigMap,
+  defineKind,
+  type KubeObject,
   type MutatingWebhook,
   type MutatingWebhookConfiguration,
+  nameOf,
   type Stored,
 } from "@keyturn/runtime";
 
@@ -15,6 +18,18 @@ export interface ConfigurationCaches {
   readonly webhooks: Cache<MutatingWebhookConfiguration | typeof otherConfiguration>;
   /** The same ConfigMap may be in several of them. */
   readonly configMaps: readonly Cache<string>[];
+  /** Where ConfigMaps count beside the namespaces that webhooks lead to. */
+  readonly istioNamespaces: readonly string[];
+  /** What istiod reads for the pods of one namespace, or of all if it is Istio's own. */
+  readonly proxyConfigs: Cache<string> | undefined;
+}
+
+interface CurrentConfiguration {
+  readonly injectors: Injectors;
+  /** Of what concerns all namespaces. */
+  readonly version: string;
+  /** Where Istio is: nobody else's ConfigMap is read by it, whatever it is called. */
+  readonly places: ReadonlySet<string>;
 }
 
 /** Follows the caches, whether or not this process leads. */
@@ -22,9 +37,11 @@ export class InjectorConfiguration {
   readonly #caches: ConfigurationCaches;
   readonly #clock: Clock;
   readonly #stabilizeMs: number;
-  readonly #listeners: (() => void)[] = [];
-  #current: { readonly injectors: Injectors; readonly version: string } | undefined;
+  readonly #listeners: ((namespace: string | undefined) => void)[] = [];
+  #current: CurrentConfiguration | undefined;
   #changedMs: number;
+  /** When something that concerns one namespace was changed. */
+  readonly #changedIn = new Map<string, number>();
   #period = 0;
 
   constructor(caches: ConfigurationCaches, { clock, stabilizeMs }: { readonly clock: Clock; readonly stabilizeMs: number }) {
@@ -44,6 +61,12 @@ export class InjectorConfiguration {
         if (before !== after) this.#refresh();
       });
     }
+    caches.proxyConfigs?.subscribe(({ key }) => {
+      const { namespace = "" } = nameOf(key);
+      if (this.#read().places.has(namespace)) return this.#refresh();
+      this.#changedIn.set(namespace, clock.monotonic());
+      this.#notify(namespace);
+    });
   }
 
   /** The webhooks that inject. */
@@ -51,15 +74,17 @@ export class InjectorConfiguration {
     return this.#read().injectors;
   }
 
-  /** Changes with everything that may change an answer, and with each period. */
-  get version(): string {
+  /** Changes with everything that may change an answer about pods of the namespace, and with each period. */
+  versionIn(namespace: string): string {
     const { injectors, version } = this.#read();
-    return `${injectors.digest} ${version} ${this.#period}`;
+    const own = Array.from(this.#caches.proxyConfigs?.entries(namespace) ?? [], ([key, digest]) => `${key} ${digest}`).sort();
+    return `${injectors.digest} ${version} ${this.#period} ${own.join(" ")}`;
   }
 
-  /** How much longer istiod is given to read what has changed; 0 if it may be asked. */
-  get stabilizesInMs(): number {
-    return Math.max(0, this.#changedMs + this.#stabilizeMs - this.#clock.monotonic());
+  /** How much longer istiod is given to read what has changed for the namespace; 0 if it may be asked. */
+  stabilizesInMs(namespace: string): number {
+    const changedMs = Math.max(this.#changedMs, this.#changedIn.get(namespace) ?? -Infinity);
+    return Math.max(0, changedMs + this.#stabilizeMs - this.#clock.monotonic());
   }
 
   /** Makes every answer old, without anything having changed. */
@@ -68,8 +93,8 @@ export class InjectorConfiguration {
     this.#notify();
   }
 
-  /** Calls `listener` whenever `version` has changed. */
-  onChange(listener: () => void): void {
+  /** Calls `listener` whenever a version has changed: in one namespace, or in all. */
+  onChange(listener: (namespace: string | undefined) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -82,18 +107,25 @@ export class InjectorConfiguration {
     this.#notify();
   }
 
-  #notify(): void {
-    for (const listener of this.#listeners) listener();
+  #notify(namespace?: string): void {
+    for (const listener of this.#listeners) listener(namespace);
   }
 
-  #read(): { readonly injectors: Injectors; readonly version: string } {
+  #read(): CurrentConfiguration {
     if (this.#current) return this.#current;
     const configurations = Array.from(this.#caches.webhooks.entries()).flatMap(([, kept]) => (kept === otherConfiguration ? [] : [kept]));
+    const injectors = readInjectors(configurations);
+    const { configMaps, proxyConfigs, istioNamespaces } = this.#caches;
+    const places = new Set([...istioNamespaces, ...injectors.webhooks.flatMap(({ webhook }) => webhook.clientConfig.service?.namespace ?? [])]);
     const digests = new Map(
-      this.#caches.configMaps.flatMap((cache) => Array.from(cache.entries()).filter(([, digest]) => digest !== otherConfigMap)),
+      [...configMaps, ...(proxyConfigs ? [proxyConfigs] : [])].flatMap((cache) =>
+        Array.from(cache.entries()).flatMap(([key, digest]) =>
+          digest !== otherConfigMap && places.has(nameOf(key).namespace ?? "") ? [[`${cache.kind.kind} ${key}`, digest] as const] : [],
+        ),
+      ),
     );
     const version = hash("sha256", canonicalJson(Object.fromEntries(digests))).slice(0, 32);
-    return (this.#current = { injectors: readInjectors(configurations), version });
+    return (this.#current = { injectors, version, places });
   }
 }
 
@@ -112,6 +144,20 @@ const otherConfigMap = "";
 export function keepInjectorConfigMap({ metadata: { name }, data = {} }: Stored<ConfigMap>): string {
   const isRead = name.startsWith("istio-sidecar-injector") || ((name === "istio" || name.startsWith("istio-")) && data["mesh"] !== undefined);
   return isRead ? hash("sha256", canonicalJson(data)).slice(0, 32) : otherConfigMap;
+}
+
+/** What ProxyConfigs say of sidecars, of one namespace or of all. */
+export const ProxyConfig = defineKind({
+  group: "networking.istio.io",
+  version: "v1beta1",
+  kind: "ProxyConfig",
+  plural: "proxyconfigs",
+  namespaced: true,
+});
+
+/** The digest of what istiod reads of it. */
+export function keepProxyConfig({ spec = {} }: Stored<KubeObject> & { readonly spec?: unknown }): string {
+  return hash("sha256", canonicalJson(spec)).slice(0, 32);
 }
 
 // The webhooks that inject sidecars, in the order in which the API server calls them.

@@ -1,51 +1,88 @@
-// Looks at one workload at a time: its pods, what new ones would get, and what follows from that for the plan.
-import { abortRace, type Cache, type Clock, type DeepReadonly, keyOf, nameOf, type Pod, type PodTemplateSpec, type Stored } from "@keyturn/runtime";
-import type { Selects } from "../../feature/pause-and-selection.ts";
-import { type Candidate, type WorkloadId, workloadId, workloadRef } from "./rollout-plan.ts";
-import type { Expectations } from "./expectations.ts";
-import { type Expectation, expectationKey, templateDigest } from "./injection/expectation.ts";
-import type { PodSource } from "./injection/pod-draft.ts";
-import type { InjectorConfiguration } from "./injector-configuration.ts";
+// The inspector of sidecars: compares the live pods of a workload with what new ones would get.
+import {
+  abortRace,
+  type Cache,
+  type Change,
+  type Client,
+  ConfigMap,
+  type DeepReadonly,
+  MutatingWebhookConfiguration,
+  nameOf,
+  type ObjectKey,
+  Pod,
+  type PodTemplateSpec,
+  ReplicaSet,
+  statesOf,
+  type Stored,
+} from "@keyturn/runtime";
+import { fieldsOutside } from "../../workloads/fleet.ts";
+import type { Finding, Inspector, InspectorScope } from "../../workloads/inspector.ts";
+import type { PodSource } from "../../workloads/pod-draft.ts";
+import {
+  countedPods,
+  deadPod,
+  directOwnerId,
+  keepReplicaSetOwner,
+  livePhases,
+  type ReplicaSetOwner,
+  replicaSetOf,
+  restartableId,
+  workloadOfPod,
+  workloadUidOfPod,
+} from "../../workloads/pods.ts";
+import type { SkipReason } from "../../workloads/reasons.ts";
+import { type Inspection, type WorkloadId, workloadRef } from "../../workloads/rollout-plan.ts";
+import { restartableKinds, templateDigest, templateOf, type Workload } from "../../workloads/workload.ts";
+import { consentLabel, withoutConsent } from "./consent.ts";
+import { Expectations } from "./expectations.ts";
+import { type Expectation, expectationKey } from "./injection/expectation.ts";
+import type { OutdatedReason } from "./injection/sidecar.ts";
+import { InjectorConfiguration, keepInjectorConfigMap, keepInjectorWebhooks, keepProxyConfig, ProxyConfig } from "./injector-configuration.ts";
+import { changedLabels, NamespaceStabilization } from "./namespace-labels.ts";
 import { comparePods } from "./pod-comparison.ts";
-import { countedPods } from "./pod-selection.ts";
-import { deadPod, directOwnerId, type LivePod, podKeeper, replicaSetOf, restartableId, workloadUidOfPod } from "./pods.ts";
-import { consentLabel, RestartTimes } from "./annotations.ts";
-import type { SkipReason } from "./reasons.ts";
-import { Rollout, templateOf, type Workload } from "./workload.ts";
-import { idOfWorkload, type SidecarsWatches } from "./watches.ts";
+import { podKeeper, type SidecarPod } from "./sidecar-pod.ts";
 
-/** What an inspection is made with. */
-export interface InspectorOptions {
-  readonly clock: Pick<Clock, "now">;
-  readonly watches: SidecarsWatches;
-  readonly configuration: InjectorConfiguration;
-  readonly expectations: Expectations;
-  /** Asks what a new pod would get, with the labels of its namespace. */
-  readonly expect: (
-    source: PodSource,
-    asked: { readonly namespaceLabels: Readonly<Record<string, string>>; readonly whole: boolean },
-  ) => Promise<Expectation>;
+/** What sidecars are compared with, and how. */
+export interface InspectionOptions {
   readonly compareHub: boolean;
+  /** Which differences count. */
+  readonly reasons: ReadonlySet<OutdatedReason>;
   /** Compares the whole sidecar, not only its image and revision. */
   readonly whole: boolean;
-  /** Which workloads are looked at. */
-  readonly selects: Selects;
-  /** How much longer the labels of a namespace are given to stabilize. */
-  readonly namespaceStabilizesInMs: (namespace: string) => number;
+  readonly stabilizeMs: number;
+  /** How often everything is asked again; 0 for never. */
+  readonly periodMs: number;
+  /** How often it is looked whether an injector answers otherwise than before; 0 for never. */
+  readonly probeMs: number;
+  readonly skipNamespaces: readonly string[];
+  readonly istioNamespaces: readonly string[];
+  /** Only what is labelled `enabled` is restarted. */
+  readonly optIn: boolean;
+  /** Which pods of nobody are looked at. */
+  readonly selects: (object: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> }) => boolean;
 }
 
-/** What an inspection gives: a candidate for the plan if there is something to plan, and when to look again. */
-export interface InspectionResult {
-  readonly candidate: Omit<Candidate, "retryAtMs"> | undefined;
-  /** Why there is nothing to plan, in words. */
-  readonly whyNone?: string;
-  readonly againInMs: number | undefined;
-}
+/** Asks what a new pod would get, with the labels of its namespace. */
+export type Expect = (
+  source: PodSource,
+  asked: { readonly namespaceLabels: Readonly<Record<string, string>>; readonly whole: boolean },
+) => Promise<Expectation>;
 
-const gone: InspectionResult = { candidate: undefined, whyNone: "it is gone", againInMs: undefined };
-const notSelected: InspectionResult = { candidate: undefined, whyNone: "it is not selected", againInMs: undefined };
-const withoutPods: InspectionResult = { candidate: undefined, whyNone: "it has no pods that count", againInMs: undefined };
-const currentInWords = "its pods have the sidecar that new ones would get";
+/** Asks the API server the same, which is the answer that counts; `unasked` if it may not be asked. */
+export type Confirm = (
+  source: PodSource,
+  asking: { readonly client: Client; readonly signal: AbortSignal },
+) => Promise<Expectation | { readonly type: "unasked" }>;
+
+/** Who is asked. */
+export interface Asking {
+  /** What new pods would get; often enough for looking. */
+  readonly expect: (configuration: InjectorConfiguration) => Expect;
+  /** The same right before a restart. */
+  readonly confirm?: Confirm | undefined;
+  /** Asks each injector about the same pod again and again: another answer says that it was restarted or changed. Undefined if one did not answer. */
+  readonly probe?: ((configuration: InjectorConfiguration) => Promise<string | undefined>) | undefined;
+}
 
 /** Where pods come from, and what a new one would be made of. */
 interface Asked {
@@ -54,156 +91,211 @@ interface Asked {
   readonly template: () => PodTemplateSpec;
 }
 
-/** An inspection, and when it is to be looked at again. */
-interface DatedInspection {
-  readonly inspection: Candidate["inspection"];
-  readonly againInMs: number | undefined;
+/** What is asked about them, and by which key the answer is kept. */
+interface Question {
+  readonly key: string;
+  readonly source: () => PodSource;
+  readonly ask: () => Promise<Expectation>;
 }
 
-/** Inspects workloads from what the caches show. */
-export class Inspector {
-  readonly #options: InspectorOptions;
-  readonly #keep: (pod: Stored<Pod>) => LivePod | typeof deadPod;
-  readonly #restartTimes = new RestartTimes();
+type KeptPod = SidecarPod | typeof deadPod;
 
-  constructor(options: InspectorOptions) {
+/** Follows pods, and the configuration of the injectors. */
+export class SidecarsInspector implements Inspector {
+  readonly caches: readonly Cache<unknown>[];
+  readonly #scope: InspectorScope;
+  readonly #options: InspectionOptions;
+  readonly #pods: Cache<KeptPod>;
+  readonly #replicaSets: Cache<ReplicaSetOwner>;
+  readonly #configuration: InjectorConfiguration;
+  readonly #stabilization: NamespaceStabilization;
+  readonly #expectations: Expectations;
+  readonly #expect: Expect;
+  readonly #confirm: Confirm | undefined;
+  #probed: { readonly version: string; readonly answer: string } | undefined;
+  readonly #keep: (pod: Stored<Pod>) => KeptPod;
+
+  constructor(scope: InspectorScope, options: InspectionOptions, { expect, confirm, probe }: Asking) {
+    const { watch, clock, namespaces, due, ids } = scope;
+    const { skipNamespaces, istioNamespaces, stabilizeMs } = options;
+    this.#scope = scope;
     this.#options = options;
     this.#keep = podKeeper(options);
+    this.#pods = watch(Pod, {
+      ...fieldsOutside(skipNamespaces, [livePhases]),
+      keep: this.#keep,
+      indexes: { owner: ownerUids, direct: directOwners },
+    });
+    this.#replicaSets = watch(ReplicaSet, {
+      ...fieldsOutside(skipNamespaces),
+      only: "metadata",
+      keep: keepReplicaSetOwner,
+      indexes: { owner: (owner) => (owner ? [owner.uid] : []) },
+    });
+    const webhooks = watch(MutatingWebhookConfiguration, { keep: keepInjectorWebhooks });
+    const configMaps = [
+      // Istio's chart labels them so, wherever it is installed; the namespace is for those that were made by hand.
+      watch(ConfigMap, { labels: "istio.io/rev", keep: keepInjectorConfigMap }),
+      // Who only looks may not be allowed to.
+      ...(scope.asker === "viewer" ? [] : istioNamespaces).map((namespace) => watch(ConfigMap, { namespace, keep: keepInjectorConfigMap })),
+    ];
+    // Who only looks may not be allowed to read them, and hears of a change with the next period.
+    const proxyConfigs = scope.asker === "viewer" ? undefined : watch(ProxyConfig, { optional: true, keep: keepProxyConfig });
+    this.caches = [this.#pods, this.#replicaSets, webhooks, ...(proxyConfigs ? [proxyConfigs] : []), ...configMaps];
+    const configuration = new InjectorConfiguration({ webhooks, configMaps, proxyConfigs, istioNamespaces }, { clock, stabilizeMs });
+    const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
+    this.#configuration = configuration;
+    this.#expect = expect(configuration);
+    this.#confirm = confirm;
+    this.#expectations = new Expectations({ clock, onAnswer: (id) => due([id]) });
+    this.#stabilization = new NamespaceStabilization(namespaces, { clock, stabilizeMs, matters: decidesInjection });
+    configuration.onChange((namespace) => {
+      // Answers are kept by the version of what they depend on; those of the version before are of no use any more.
+      if (namespace === undefined) this.#expectations.clear();
+      due(ids(namespace));
+    });
+    this.#pods.subscribe((change) => due(workloadsOfPodChange(change, this.#replicaSets)));
+    this.#replicaSets.subscribe((change) => due(workloadsOfReplicaSetChange(change)));
+    namespaces.subscribe((change) => {
+      if (changedLabels(change).some((label) => label === consentLabel || decidesInjection(label))) due(ids(change.key));
+    });
+    this.#every(options.periodMs, () => configuration.nextPeriod());
+    if (probe) this.#every(options.probeMs, () => void this.#probe(probe));
   }
 
-  /** The workload as the cache shows it. */
-  workload(id: WorkloadId): DeepReadonly<Workload> | undefined {
-    const { kind, namespace, name } = workloadRef(id);
-    return this.#options.watches.workloads.get(kind)?.get(keyOf({ namespace, name }));
+  inspect(id: WorkloadId, workload: DeepReadonly<Workload> | undefined): Finding | undefined {
+    return workload ? this.#finding(id, workload, this.#podsOf(workload)) : this.#inspectUnrestartable(id);
   }
 
-  /** When the workload was last restarted; see `RestartTimes`. */
-  restartedAtMs({ ref, restartedAt }: Pick<DeepReadonly<Workload>, "ref" | "restartedAt">): number | undefined {
-    return this.#restartTimes.timeOf(workloadId(ref), restartedAt, this.#options.clock.now());
-  }
-
-  /** Inspects what the id names. Asks a webhook if need be, and does not wait for its answer. */
-  inspect(id: WorkloadId): InspectionResult {
-    const { kind } = workloadRef(id);
-    if (!this.#options.watches.workloads.has(kind)) return this.#inspectUnrestartable(id);
-    const workload = this.workload(id);
-    if (!workload) this.#restartTimes.forget(id);
-    if (!workload || workload.deleting) return gone;
-    return this.#candidate(id, workload, this.#podsOf(workload));
-  }
-
-  /**
-   * The same from pods that were read just now and with the webhooks asked anew, for a last look before a restart: while they do not answer, the API
-   * server could make no pods either. Rejects only with the signal's reason.
-   */
-  async lookAgain(id: WorkloadId, pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<InspectionResult> {
-    const workload = this.workload(id);
-    if (!workload || workload.deleting) return gone;
-    const { watches, expectations } = this.#options;
+  /** While webhooks do not answer, the API server could make no pods either. */
+  async lookAgain(
+    workload: DeepReadonly<Workload>,
+    { client, signal }: { readonly client: Client; readonly signal: AbortSignal },
+  ): Promise<Finding | undefined> {
+    const { kind, namespace, name, uid } = workload.source;
+    const id = `${kind}/${namespace}/${name}`;
+    const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
     const question = this.#question(askedOf(workload));
-    if ("key" in question) {
-      const renewed = await abortRace(expectations.renew(question.key, id, question.ask), signal);
-      if (renewed.type === "failed") expectations.doubt(renewed.webhook, idsIn(watches));
-    }
-    const { replicaSets } = watches;
-    const { namespace, uid } = workload.source;
-    const live = pods.map(this.#keep).filter((pod) => pod !== deadPod);
-    return this.#candidate(
+    const isUnchecked = "key" in question && !(await this.#renew(id, question, { client, signal }));
+    const live = items.map(this.#keep).filter((pod) => pod !== deadPod);
+    const finding = this.#finding(
       id,
       workload,
-      live.filter((pod) => workloadUidOfPod(pod, namespace, replicaSets) === uid),
+      live.filter((pod) => workloadUidOfPod(pod, namespace, this.#replicaSets) === uid),
     );
+    return finding && { ...finding, isUnchecked };
   }
 
-  #candidate(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<LivePod>[]): InspectionResult {
-    const { ref, progress, restarting, blocker, restartedFor, desired } = workload;
-    const restartedAtMs = this.restartedAtMs(workload);
+  /** Asks the webhooks, and if they answer the API server, whose answer is kept. False if it could not be asked. */
+  async #renew(id: WorkloadId, { key, ask, source }: Question, asking: Parameters<Confirm>[1]): Promise<boolean> {
+    const { signal } = asking;
+    const renewed = await abortRace(this.#expectations.renew(key, id, ask), signal);
+    if (renewed.type === "failed") this.#expectations.doubt(renewed.webhook, this.#scope.ids());
+    if (renewed.type !== "known") return true;
+    const confirmed = (await this.#confirm?.(source(), asking)) ?? { type: "unasked" };
+    if (confirmed.type === "unasked") return false;
+    await this.#expectations.renew(key, id, () => Promise.resolve(confirmed));
+    return true;
+  }
+
+  *ids(namespace?: string): Iterable<WorkloadId> {
+    for (const [key, pod] of this.#pods.entries(namespace)) if (pod !== deadPod && pod.outline) yield directOwnerId(pod, nameOf(key).namespace ?? "");
+  }
+
+  uidOf(id: WorkloadId): string | undefined {
+    const { kind, namespace, name } = workloadRef(id);
+    return kind === Pod.kind ? this.#pods.identity(`${namespace}/${name}`)?.uid : undefined;
+  }
+
+  answered(): Promise<void> {
+    return this.#expectations.answered();
+  }
+
+  #finding(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<SidecarPod>[]): Finding | undefined {
     const counted = countedPods(workload, pods);
-    // Nobody need be asked about a workload without pods. What we have begun is finished, whoever looks after it from then on.
-    if (!restarting && !workload.isSelected) return notSelected;
-    if (!restarting && counted.length === 0) return withoutPods;
-    const { inspection, againInMs } = this.#inspectPods(id, counted, askedOf(workload));
-    if (inspection.type === "current" && !restarting) return { candidate: undefined, whyNone: currentInWords, againInMs };
-    const candidate = {
-      ref,
-      inspection,
-      progress,
-      restarting,
-      restartedAtMs,
-      replaced: counted.length >= desired,
-      blocker,
-      consent: this.#consent(workload.consent, ref.namespace),
-      paused: workload.paused,
-      restartedFor,
-    };
-    return { candidate, againInMs };
+    // Nobody need be asked about a workload without pods.
+    if (!workload.restarting && counted.length === 0) return undefined;
+    const blocker = withoutConsent(workload.labels, this.#scope.namespaces.get(workload.ref.namespace), this.#options);
+    return { ...this.#inspectPods(id, counted, askedOf(workload)), replaced: counted.length >= workload.desired, blocker };
   }
 
   /** Pods that nobody can restart are only reported, by what they belong to. */
-  #inspectUnrestartable(id: WorkloadId): InspectionResult {
-    const { pods: cache, replicaSets, workloads } = this.#options.watches;
-    const ref = workloadRef(id);
-    const pods = this.#live(cache.byIndex("direct", id)).filter((pod) => {
-      const owner = restartableId(replicaSetOf(pod, ref.namespace, replicaSets)?.owner, ref.namespace);
-      return owner === undefined || !workloads.has(workloadRef(owner).kind);
+  #inspectUnrestartable(id: WorkloadId): Finding | undefined {
+    const { kind, namespace, name } = workloadRef(id);
+    const pods = this.#live(this.#pods.byIndex("direct", id)).filter((pod) => {
+      const owner = restartableId(replicaSetOf(pod, namespace, this.#replicaSets)?.owner, namespace);
+      return owner === undefined || !this.#scope.workloads.has(workloadRef(owner).kind);
     });
     const [first] = pods;
     const template = first?.outline;
-    if (!template || !this.#options.selects({ namespace: ref.namespace, labels: template.metadata?.labels ?? {} })) return withoutPods;
-    const source = { kind: "Pod", namespace: ref.namespace, name: ref.name, uid: "" } as const;
-    const { inspection, againInMs } = this.#inspectPods(id, pods, { source, templateDigest: templateDigest(template), template: () => template });
-    if (inspection.type === "current") return { candidate: undefined, whyNone: currentInWords, againInMs };
-    const blocker: SkipReason = ref.kind === "Pod" ? "BarePod" : ref.kind === "Job" ? "Job" : "UnsupportedOwner";
-    const state = {
-      progress: "finished",
-      restarting: false,
-      restartedAtMs: undefined,
+    if (!template || !this.#options.selects({ namespace, labels: template.metadata?.labels ?? {} })) return undefined;
+    const source = { kind: "Pod", namespace, name, uid: "" } as const;
+    const blocker: SkipReason = kind === "Pod" ? "BarePod" : kind === "Job" ? "Job" : "UnsupportedOwner";
+    return {
+      ...this.#inspectPods(id, pods, { source, templateDigest: templateDigest(template), template: () => template }),
       replaced: true,
-      paused: undefined,
-      restartedFor: undefined,
-    } as const;
-    return { candidate: { ref, inspection, ...state, blocker, consent: this.#consent(undefined, ref.namespace) }, againInMs };
+      blocker,
+    };
   }
 
-  #inspectPods(id: WorkloadId, pods: readonly DeepReadonly<LivePod>[], asked: Asked): DatedInspection {
+  #inspectPods(id: WorkloadId, pods: readonly DeepReadonly<SidecarPod>[], asked: Asked): Pick<Finding, "inspection" | "againInMs"> {
     const question = this.#question(asked);
     if (!("key" in question)) return question;
-    const { expectations, compareHub } = this.#options;
-    const { expectation, againInMs } = expectations.get(question.key, id, question.ask);
-    return { inspection: comparePods(pods, expectation, { compareHub }), againInMs };
+    const { expectation, againInMs } = this.#expectations.get(question.key, id, question.ask);
+    return { inspection: comparePods(pods, expectation, this.#options), againInMs };
   }
 
   /** What is to be asked, or why nobody can be asked yet. */
-  #question(asked: Asked): { readonly key: string; readonly ask: () => Promise<Expectation> } | DatedInspection {
-    const { configuration, watches, expect, whole, namespaceStabilizesInMs } = this.#options;
+  #question(asked: Asked): Question | Pick<Finding, "inspection" | "againInMs"> {
     const { namespace } = asked.source;
-    const namespaceLabels = watches.namespaces.get(namespace);
-    const stabilizesInMs = Math.max(configuration.stabilizesInMs, namespaceStabilizesInMs(namespace));
+    const { injectors } = this.#configuration;
+    const namespaceLabels = this.#scope.namespaces.get(namespace);
+    const stabilizesInMs = Math.max(this.#configuration.stabilizesInMs(namespace), this.#stabilization.stabilizesInMs(namespace));
     if (!namespaceLabels || stabilizesInMs > 0) {
       const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
-      return { inspection: { type: "unknown", reason: "Pending", message }, againInMs: stabilizesInMs || undefined };
+      const inspection: Inspection = { type: "unknown", reason: "Pending", message };
+      return { inspection, againInMs: stabilizesInMs || undefined };
     }
     // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar is not known.
-    const options = { namespaceLabels, injectors: configuration.injectors, whole: whole && asked.source.kind !== "Pod" };
-    const key = expectationKey({ ...asked, ...options, configurationVersion: configuration.version });
-    return { key, ask: () => expect({ ...asked.source, template: asked.template() }, options) };
+    const options = { namespaceLabels, injectors, whole: this.#options.whole && asked.source.kind !== "Pod" };
+    const key = expectationKey({ ...asked, ...options, configurationVersion: this.#configuration.versionIn(namespace) });
+    const source = (): PodSource => ({ ...asked.source, template: asked.template() });
+    return { key, source, ask: () => this.#expect(source(), options) };
   }
 
-  #consent(own: string | undefined, namespace: string): Candidate["consent"] {
-    const said = own ?? this.#options.watches.namespaces.get(namespace)?.[consentLabel];
-    return said === "enabled" || said === "disabled" ? said : undefined;
+  #podsOf({ source }: DeepReadonly<Workload>): readonly DeepReadonly<SidecarPod>[] {
+    const sets = restartableKinds.get(source.kind)?.viaReplicaSets ? this.#replicaSets.byIndex("owner", source.uid) : undefined;
+    const owners = sets?.flatMap((key) => this.#replicaSets.identity(key)?.uid ?? []) ?? [source.uid];
+    return this.#live(owners.flatMap((uid) => this.#pods.byIndex("owner", uid)));
   }
 
-  #podsOf({ source }: DeepReadonly<Workload>): readonly DeepReadonly<LivePod>[] {
-    const { pods, replicaSets } = this.#options.watches;
-    const hasReplicaSets = source.kind === "Deployment" || source.kind === "Rollout";
-    const owners = hasReplicaSets ? replicaSets.byIndex("owner", source.uid).flatMap((key) => uidIn(replicaSets, key)) : [source.uid];
-    return this.#live(owners.flatMap((uid) => pods.byIndex("owner", uid)));
+  #live(keys: readonly string[]): readonly DeepReadonly<SidecarPod>[] {
+    return keys.map((key) => this.#pods.get(key)).filter((pod) => pod !== undefined && pod !== deadPod);
   }
 
-  #live(keys: readonly string[]): readonly DeepReadonly<LivePod>[] {
-    const { pods } = this.#options.watches;
-    return keys.map((key) => pods.get(key)).filter((pod) => pod !== undefined && pod !== deadPod);
+  /** Everything is asked again if the injectors answer otherwise than before, although nothing has changed that is watched. Never rejects. */
+  async #probe(probe: NonNullable<Asking["probe"]>): Promise<void> {
+    if (!this.#scope.isWanted()) return;
+    const version = this.#configuration.versionIn("");
+    const answer = await probe(this.#configuration).catch(() => undefined);
+    // What has been changed meanwhile is asked about anyway, and what is not known tells nothing.
+    if (answer === undefined || version !== this.#configuration.versionIn("")) return;
+    const before = this.#probed;
+    this.#probed = { version, answer };
+    if (before?.version === version && before.answer !== answer) this.#configuration.nextPeriod();
+  }
+
+  /** Does something now and then; 0 for never. */
+  #every(periodMs: number, work: () => void): void {
+    if (periodMs === 0) return;
+    const { clock, signal } = this.#scope;
+    const next = (): void => {
+      if (signal.aborted) return;
+      timer = clock.setTimer(periodMs, next);
+      work();
+    };
+    let timer = clock.setTimer(periodMs, next);
+    signal.addEventListener("abort", () => timer.cancel(), { once: true });
   }
 }
 
@@ -211,24 +303,31 @@ function askedOf(workload: DeepReadonly<Workload>): Asked {
   return { source: workload.source, templateDigest: workload.templateDigest, template: () => templateOf(workload) };
 }
 
-function uidIn(cache: Cache<unknown>, key: string): readonly string[] {
-  const uid = cache.identity(key)?.uid;
-  return uid === undefined ? [] : [uid];
+function ownerUids(pod: DeepReadonly<KeptPod>): readonly string[] {
+  return pod === deadPod || !pod.owner ? [] : [pod.owner.uid];
 }
 
-/** Everything that pods belong to as far as the caches show it, in one namespace or all. */
-export function idsIn({ workloads, pods }: Pick<SidecarsWatches, "workloads" | "pods">, namespace?: string): readonly WorkloadId[] {
+function directOwners(pod: DeepReadonly<KeptPod>, key: ObjectKey): readonly string[] {
+  return pod === deadPod || !pod.outline ? [] : [directOwnerId(pod, nameOf(key).namespace ?? "")];
+}
+
+/** The workloads whose inspection a change of a pod may change. Most changes of a pod are about something else. */
+function workloadsOfPodChange(change: Change<KeptPod>, replicaSets: Cache<ReplicaSetOwner>): readonly WorkloadId[] {
+  const before = "previous" in change && change.previous !== deadPod ? change.previous : undefined;
+  const after = "value" in change && change.value !== deadPod ? change.value : undefined;
+  if (change.type === "updated" && before?.sidecar === after?.sidecar && before?.restartedAt === after?.restartedAt && !before === !after) return [];
+  const namespace = nameOf(change.key).namespace ?? "";
   const ids = new Set<WorkloadId>();
-  for (const cache of workloads.values()) {
-    for (const [key] of cache.entries(namespace)) ids.add(idOfWorkload(cache.kind, key));
-  }
-  for (const [key, pod] of pods.entries(namespace)) {
-    if (pod !== deadPod && pod.outline) ids.add(directOwnerId(pod, nameOf(key).namespace ?? ""));
+  for (const pod of [before, after]) {
+    const workload = pod && workloadOfPod(pod, namespace, replicaSets);
+    if (workload !== undefined) ids.add(workload);
+    if (pod?.outline) ids.add(directOwnerId(pod, namespace));
   }
   return Array.from(ids);
 }
 
-/** The Rollouts of a namespace, once they are watched. */
-export function rolloutsIn({ workloads }: Pick<SidecarsWatches, "workloads">, namespace: string): readonly WorkloadId[] {
-  return Array.from(workloads.get(Rollout.kind)?.entries(namespace) ?? [], ([key]) => idOfWorkload(Rollout, key));
+/** The workload whose pods a change of a ReplicaSet may add or take away. */
+function workloadsOfReplicaSetChange(change: Change<ReplicaSetOwner>): readonly WorkloadId[] {
+  if (change.type === "updated") return [];
+  return statesOf(change).flatMap((owner) => restartableId(owner, nameOf(change.key).namespace ?? "") ?? []);
 }

@@ -1,7 +1,7 @@
 // What is outdated, what is being done about it and what is in the way, in numbers.
-import { type KeyView, type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
+import type { RolloutMetrics } from "../../workloads/inspector.ts";
 import type { WebhookCall } from "./injection/webhook.ts";
-import type { RolloutPlan } from "./rollout-plan.ts";
 
 const reason = ["reason"] as const;
 
@@ -30,16 +30,10 @@ export const sidecarsMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-/** Counts for the controller. A view of the one plan that there is. */
-export interface FleetMetrics extends KeyView<RolloutPlan> {
-  restarted(reason: string): void;
-  restartFailed(): void;
-  called(call: WebhookCall): void;
-}
-
-export function fleetMetrics(metrics: Metrics): FleetMetrics {
+/** Counts and shows for the controller. */
+export function sidecarsRolloutMetrics(metrics: Metrics): RolloutMetrics {
   const of = metricsOf(metrics, sidecarsMetrics);
-  const reset = (): void => {
+  const hide = (): void => {
     of.keyturn_sidecars_outdated_workloads.reset();
     of.keyturn_sidecars_waiting_workloads.reset();
     of.keyturn_sidecars_skipped_workloads.reset();
@@ -48,9 +42,9 @@ export function fleetMetrics(metrics: Metrics): FleetMetrics {
     of.keyturn_sidecars_stuck_rollouts.reset();
   };
   return {
-    hide: reset,
-    show(_, { rows }) {
-      reset();
+    hide,
+    show(rows) {
+      hide();
       let [rolling, stuck] = [0, 0];
       for (const { outdated, decision } of rows) {
         if (outdated) of.keyturn_sidecars_outdated_workloads.inc({ reason: outdated });
@@ -65,6 +59,11 @@ export function fleetMetrics(metrics: Metrics): FleetMetrics {
     },
     restarted: (why) => of.keyturn_sidecars_restarts_total.inc({ reason: why }),
     restartFailed: () => of.keyturn_sidecars_restart_failures_total.inc(),
-    called: ({ webhook, outcome, seconds }) => of.keyturn_sidecars_webhook_duration_seconds.observe({ webhook, outcome }, seconds),
   };
+}
+
+/** Counts the calls of webhooks. */
+export function webhookMetrics(metrics: Metrics): (call: WebhookCall) => void {
+  const { keyturn_sidecars_webhook_duration_seconds: duration } = metricsOf(metrics, sidecarsMetrics);
+  return ({ webhook, outcome, seconds }) => duration.observe({ webhook, outcome }, seconds);
 }

@@ -1,7 +1,7 @@
 import { Namespace } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
-import { ManualCache } from "./manual-cache.fixture.ts";
+import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import { NamespaceStabilization } from "./namespace-labels.ts";
 
 test("each namespace stabilizes by itself, and only after a change of a label that matters", async () => {

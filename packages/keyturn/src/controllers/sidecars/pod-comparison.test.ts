@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { comparePods } from "./pod-comparison.ts";
-import type { LivePod } from "./pods.ts";
+import type { SidecarPod } from "./sidecar-pod.ts";
 
-function pod(image: string | undefined): LivePod {
+function pod(image: string | undefined): SidecarPod {
   const sidecar = image === undefined ? undefined : { image, revision: undefined, parts: undefined };
   return { name: "web-1", owner: undefined, restartedAt: undefined, createdAtMs: 0, sidecar, outline: undefined };
 }

@@ -1,15 +1,15 @@
 // Workloads through the controller's eyes: inspected when something changes, planned together, drawn one by one.
-import { Deployment, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
+import { createClient, Deployment, type Kind } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import type { FlagReader } from "../../feature/feature.ts";
 import { readFlags } from "../../feature/flag.ts";
-import { outdatedCandidate } from "./candidate.fixture.ts";
-import type { SidecarsView } from "./fleet.ts";
-import { limitsFor } from "./limits.fixture.ts";
-import { ManualCache } from "./manual-cache.fixture.ts";
-import { type Candidate, type Decision, type WorkloadId, workloadRef } from "./rollout-plan.ts";
-import type { Workload } from "./workload.ts";
+import { Fleet } from "../../workloads/fleet.ts";
+import type { Finding, InspectorDefinition } from "../../workloads/inspector.ts";
+import { limitsFor } from "../../workloads/limits.fixture.ts";
+import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
+import type { Decision, Inspection, WorkloadId } from "../../workloads/rollout-plan.ts";
+import type { Workload } from "../../workloads/workload.ts";
 import { fleetRecords, workloadRecord } from "./records.ts";
 
 const minute = 60_000;
@@ -17,31 +17,36 @@ const limits = limitsFor(1);
 const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, {}, {}).flag;
 const times = { rolloutTimeoutMs: minute, nowMs: 0 };
 
+/** A fleet of Deployments that are as outdated as the test says. */
 function world() {
   const clock = new VirtualClock();
-  const deployments = new ManualCache<Workload>(Deployment);
-  const candidates = new Map<WorkloadId, Partial<Candidate>>();
-  const answers: ((id: WorkloadId) => void)[] = [];
+  const deployments = new ManualCache<unknown>(Deployment);
+  const findings = new Map<WorkloadId, Finding>();
   const touched = new Set<string>();
-  const view: SidecarsView = {
-    watches: {
-      workloads: new Map([["Deployment", deployments]]),
-      pods: new ManualCache(Pod),
-      replicaSets: new ManualCache(ReplicaSet),
-      namespaces: new ManualCache(Namespace),
-      configuration: { webhooks: new ManualCache(MutatingWebhookConfiguration), configMaps: [] },
+  let due: (ids: Iterable<WorkloadId>) => void = () => {};
+  const inspector: InspectorDefinition = {
+    name: "sidecars",
+    access: [],
+    events: { restarted: "", finished: { reason: "", message: "" }, stuck: "" },
+    setUp: (scope) => {
+      due = scope.due;
+      return {
+        inspect: (id) => findings.get(id),
+        lookAgain: () => Promise.resolve(undefined),
+        ids: () => [],
+        uidOf: () => undefined,
+        caches: [],
+        answered: () => Promise.resolve(),
+      };
     },
-    limits,
-    inspector: {
-      workload: (id) => deployments.get(id.slice("Deployment/".length)),
-      inspect: (id) => {
-        const more = candidates.get(id);
-        return { candidate: more && outdatedCandidate(workloadRef(id), more), againInMs: undefined };
-      },
-    },
-    onAnswer: (listener) => void answers.push(listener),
+    metrics: () => ({ show() {}, hide() {}, restarted() {}, restartFailed() {} }),
   };
-  const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, view);
+  const watch = (kind: Kind) => (kind === Deployment ? deployments : new ManualCache<unknown>(kind));
+  const { signal } = new AbortController();
+  const client = createClient({ send: () => Promise.reject(new Error("nobody is asked")), close() {} });
+  const options = { inspectors: [inspector], selects: () => true, skipNamespaces: [], argoRollouts: false };
+  const fleet = new Fleet({ watch, client, clock, signal, asker: "viewer" }, options);
+  const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, { fleet, limits });
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
     source.prepare?.(clock.now());
@@ -50,16 +55,20 @@ function world() {
     return Object.fromEntries(
       keys.map((key) => {
         const record = source.make(key, clock.now())?.record;
-        return [key.slice("workload/Deployment/shop/".length), record?.type === "workload" ? `${record.phase} ${record.reason}` : undefined];
+        return [key.slice("workload/Deployment/shop/".length), record?.type === "object" ? `${record.facet} ${record.reason}` : undefined];
       }),
     );
   };
-  return { clock, deployments, candidates, answer: (id: WorkloadId) => answers.forEach((notify) => notify(id)), drawn, touched };
+  const find = (name: string, inspection: Inspection, replaced = true): void => {
+    findings.set(`Deployment/shop/${name}`, { inspection, replaced, blocker: undefined, againInMs: undefined });
+    due([`Deployment/shop/${name}`]);
+  };
+  return { clock, deployments, find, drawn, touched };
 }
 
 /** As much of a workload as is looked at here. */
-function seen(restartedAt?: string): Workload {
-  const ref = { kind: "Deployment", namespace: "shop", name: "" };
+function seen(name: string, more: Partial<Workload> = {}): Workload {
+  const ref = { kind: "Deployment", namespace: "shop", name };
   return {
     ref,
     source: { ...ref, kind: "Deployment", uid: "" },
@@ -68,30 +77,35 @@ function seen(restartedAt?: string): Workload {
     selector: "",
     desired: 1,
     progress: "finished",
+    generation: 1,
+    isStarted: true,
     restarting: false,
-    restartedAt,
+    restartedAt: undefined,
     blocker: undefined,
-    consent: undefined,
+    labels: {},
+    annotations: {},
     paused: undefined,
     restartedFor: undefined,
     isSelected: true,
     deleting: false,
+    ...more,
   };
 }
 
 it("draws what the plan says, also of those that did not change themselves", async () => {
-  const { clock, deployments, candidates, answer, drawn, touched } = world();
-  deployments.put("shop/a", seen());
-  deployments.put("shop/b", seen());
+  const { clock, deployments, find, drawn, touched } = world();
+  const outdated: Inspection = { type: "outdated", reason: "ImageDiffers", message: "another image", digest: "d1" };
+  deployments.put("shop/a", seen("a"));
+  deployments.put("shop/b", seen("b"));
   expect(drawn()).toEqual({ a: undefined, b: undefined });
 
-  candidates.set("Deployment/shop/a", {}).set("Deployment/shop/b", {});
-  answer("Deployment/shop/a");
-  answer("Deployment/shop/b");
+  find("a", outdated);
+  find("b", outdated);
   expect(drawn()).toEqual({ a: "outdated Outdated", b: "waiting RolloutLimit" });
 
-  candidates.set("Deployment/shop/a", { restarting: true, restartedAtMs: clock.now(), progress: "rolling", replaced: false });
-  deployments.put("shop/a", seen(new Date(clock.now()).toISOString()));
+  const restartedAt = new Date(clock.now()).toISOString();
+  find("a", outdated, false);
+  deployments.put("shop/a", seen("a", { restarting: true, restartedAt, restartedFor: "d1", progress: "rolling" }));
   expect(drawn()).toEqual({ a: "rolling Rolling" });
 
   // Nothing but time passes: the rollout is stuck, and what waits for it waits for that.
@@ -99,8 +113,8 @@ it("draws what the plan says, also of those that did not change themselves", asy
   expect([...touched]).toEqual(["workload/plan"]);
   expect(drawn()).toEqual({ a: "rolling RolloutStuck", b: "waiting RolloutStuck" });
 
-  candidates.delete("Deployment/shop/a");
-  deployments.put("shop/a", seen(new Date(clock.now()).toISOString()));
+  find("a", { type: "current" });
+  deployments.put("shop/a", seen("a", { restartedAt }));
   expect(drawn()).toEqual({ a: "done Current", b: "outdated Outdated" });
 });
 

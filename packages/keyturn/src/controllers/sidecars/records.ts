@@ -1,52 +1,74 @@
 // What people see of workloads: what the plan of this moment says about each, or at least what was left on those that were restarted.
-import type { DashboardRecord, Health, NextStep, ObjectRef, WorkloadRecord } from "@keyturn/dashboard/contract";
+import type { Facet, Health, NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import {
   type Cache,
-  DaemonSet,
   type DeepReadonly,
-  Deployment,
   Job,
   keyOf,
   type Kind,
   type KubeObject,
   nameOf,
-  type ObjectKey,
   Pod,
   ReplicaSet,
   resourceOf,
-  StatefulSet,
   type Stored,
   type Timer,
 } from "@keyturn/runtime";
 import {
+  cellAt,
   defined,
+  factAt,
+  factText,
   happened,
   inNamespace,
-  noStory,
+  laidOut,
+  type Made,
   objectReport,
   type ObjectStory,
+  type RecordBase,
   type Records,
   type RecordScope,
   type RecordSource,
   shownText,
 } from "../../feature/record.ts";
-import { consentLabel, restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
-import { FleetRecord, type SidecarsView } from "./fleet.ts";
+import { restartedForAnnotation, restartTimeMs, rolloutLabel } from "../../workloads/annotations.ts";
+import { type Fleet, idOfWorkload } from "../../workloads/fleet.ts";
+import { skipInWords } from "../../workloads/reasons.ts";
+import { type Decision, type Limits, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "../../workloads/rollout-plan.ts";
+import { restartableKinds, Rollout, type Workload } from "../../workloads/workload.ts";
+import { consentLabel } from "./consent.ts";
 import { sidecarsFlags } from "./flags.ts";
-import { idsIn } from "./inspect.ts";
-import { type Decision, lastOf, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "./rollout-plan.ts";
-import { skipInWords } from "./rollouts.ts";
-import { idOfWorkload, workloadsOfPodChange, workloadsOfReplicaSetChange } from "./watches.ts";
-import { keepAny, Rollout, type Workload } from "./workload.ts";
 
 /** What is known of a workload. */
 interface ShownWorkload {
   readonly ref: WorkloadRef;
   readonly kind: Kind;
   /** What is decided about it; undefined if there is nothing to decide. */
-  readonly row: Omit<Row, "id" | "ref"> | undefined;
+  readonly row: Omit<Row, "id" | "ref" | "by"> | undefined;
   /** Undefined for pods that nobody can restart. */
   readonly workload: (Pick<DeepReadonly<Workload>, "restartedAt"> & Partial<Pick<Workload, "progress" | "desired">>) | undefined;
+}
+
+/**
+ * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
+ * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
+ */
+export interface WorkloadRecord extends RecordBase {
+  /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: not known. */
+  readonly phase: "outdated" | "rolling" | "done" | "waiting" | "heldBack" | "unknown";
+  /** What is wrong with its pods, in one word; absent if nothing is or if it is not known. */
+  readonly outdated?: string;
+  /** The same in words, or why it is not known. */
+  readonly why: string;
+  /** What the plan of this moment does with it: the words of `keyturn plan sidecars`. */
+  readonly decision?: {
+    readonly type: "restart" | "rolling" | "finish" | "wait" | "skip" | "unknown";
+    readonly reason?: string;
+    readonly untilMs?: number;
+  };
+  /** A rollout that takes longer than it may. */
+  readonly stuck: boolean;
+  readonly restartedMs?: number;
 }
 
 /** When it is, and when a rollout counts as stuck; 0 for never. */
@@ -59,7 +81,7 @@ function workloadRecordId({ kind, namespace, name }: WorkloadRef): string {
   return `workload/${kind}/${namespace}/${name}`;
 }
 
-/** The record; undefined for a workload that is as it should be and was never restarted. */
+/** What is known of it; undefined for a workload that is as it should be and was never restarted. */
 export function workloadRecord({ ref, kind, row, workload }: ShownWorkload, times: RolloutTimes): WorkloadRecord | undefined {
   const restartedMs = restartTimeMs(workload?.restartedAt);
   if (!row && restartedMs === undefined) return undefined;
@@ -69,7 +91,6 @@ export function workloadRecord({ ref, kind, row, workload }: ShownWorkload, time
   const next = untilMs === undefined ? undefined : { atMs: untilMs, what: decision?.type === "wait" ? "may be restarted" : "is looked at again" };
   const { desired } = workload ?? {};
   return {
-    type: "workload",
     id: workloadRecordId(ref),
     step: "sidecars",
     ...objectReport(
@@ -166,8 +187,74 @@ function markedWorkload({ kind }: Kind, { metadata }: Stored<KubeObject>): Resta
   return restarting || restartedFor !== undefined ? { ref: { kind, namespace, name }, restarting, restartedAt: undefined, restartedFor } : undefined;
 }
 
-function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
-  if (record.type !== "workload") return noStory;
+const phases: readonly (Facet & { readonly id: WorkloadRecord["phase"] })[] = [
+  { id: "outdated", title: "outdated", hint: "to be restarted now", health: "progressing" },
+  { id: "waiting", title: "waiting", hint: "will be restarted", health: "paused" },
+  { id: "rolling", title: "rolling", hint: "being restarted", health: "progressing" },
+  { id: "done", title: "done", hint: "pods are current", health: "healthy" },
+  { id: "heldBack", title: "held back", hint: "will not be restarted", health: "paused" },
+  { id: "unknown", title: "unknown", hint: "cannot be told", health: "unknown" },
+];
+
+/** The record on the page, and its story. */
+function made(record: WorkloadRecord, againAtMs: number | undefined): Made {
+  return { record: workloadRow(record), againAtMs, story: (ref) => workloadStory(ref, record) };
+}
+
+export function workloadRow(record: WorkloadRecord): ObjectRecord {
+  const { ref, phase, outdated, why, message, decision, stuck, restartedMs, next } = record;
+  const word = phases.find(({ id }) => id === phase)?.title ?? phase;
+  const plan = decision && [decision.type, decision.reason ?? ""].filter(Boolean).join(": ");
+  return laidOut(record, {
+    table: "workloads",
+    facet: phase,
+    cells: {
+      workload: { main: ref.name, sub: `${ref.kind} · ${ref.namespace}`, look: "link" },
+      state: { main: stuck ? "stuck" : word, sub: outdated ?? "", look: "health" },
+      why: { main: why === "" ? message : why },
+      plan: plan
+        ? { main: plan, ...(decision?.untilMs !== undefined && { sub: { atMs: decision.untilMs } }) }
+        : { main: "nothing to do", look: "faint" },
+      restarted: cellAt(restartedMs, "never"),
+    },
+    texts: [why, word],
+    facts: [
+      ...factText("phase", phase),
+      ...factText("outdated", outdated),
+      ...factText("why", why),
+      ...factText("the plan", plan),
+      ...factAt("until", decision?.untilMs),
+      ...factAt("restarted", restartedMs),
+      ...factAt("next", next?.atMs),
+    ],
+  });
+}
+
+const layout: Records["layout"] = {
+  title: "Roll-out",
+  about: "Workloads whose sidecar is outdated, and what the plan of this moment does with them.",
+  tables: [
+    {
+      id: "workloads",
+      title: "Workloads",
+      empty: {
+        title: "No workload is behind",
+        text: "Workloads appear here when their sidecar differs from what new pods would get, and after they have been restarted for that.",
+        command: "keyturn plan sidecars",
+      },
+      facets: phases,
+      columns: [
+        { id: "workload", title: "Workload", width: "minmax(180px, 1.3fr)" },
+        { id: "state", title: "State", width: "minmax(120px, 0.8fr)" },
+        { id: "why", title: "Why", width: "minmax(160px, 1.8fr)", phone: "line" },
+        { id: "plan", title: "The plan", width: "minmax(170px, 1.2fr)", phone: "hidden" },
+        { id: "restarted", title: "Restarted", width: "minmax(96px, 0.6fr)", phone: "hidden" },
+      ],
+    },
+  ],
+};
+
+export function workloadStory(ref: ObjectRef, record: WorkloadRecord): ObjectStory {
   const { resource, name } = ref;
   const where = inNamespace(ref);
   return {
@@ -182,12 +269,12 @@ function story(ref: ObjectRef, record: DashboardRecord): ObjectStory {
 
 /** What of them anybody may see; the page looks through `fleetRecords`. */
 export const sidecarsRecords: Records = {
-  story,
+  layout,
   watch({ watch, touch, flag, unserved }) {
     const rolloutTimeoutMs = flag(sidecarsFlags.rolloutTimeout);
-    const restartable: readonly Kind[] = [Deployment, StatefulSet, DaemonSet, Rollout].filter((kind) => !unserved.includes(kind));
-    const caches = restartable.map((kind) => {
-      const keepRolling = (object: Stored<KubeObject>): RestartedWorkload => keepAny(kind, object);
+    const restartable = Array.from(restartableKinds.values()).filter(({ kind }) => !unserved.includes(kind));
+    const caches = restartable.map(({ kind, keep }) => {
+      const keepRolling = (object: Stored<KubeObject>): RestartedWorkload => keep(object);
       // What is rolling is known better from the whole object.
       const rolling: Cache<RestartedWorkload | undefined> = watch(kind, { labels: rolloutLabel, keep: keepRolling });
       const marked = watch(kind, { only: "metadata", keep: (object: Stored<KubeObject>) => markedWorkload(kind, object) });
@@ -196,7 +283,7 @@ export const sidecarsRecords: Records = {
     });
     return {
       step: "sidecars",
-      resources: restartable.map(resourceOf),
+      resources: restartable.map(({ kind }) => resourceOf(kind)),
       caches: () => caches.flatMap(({ rolling, marked }) => [rolling, marked]),
       ids: () =>
         new Set(
@@ -211,7 +298,7 @@ export const sidecarsRecords: Records = {
         const marked = found?.marked.get(key);
         const workload = found?.rolling.get(key) ?? (marked?.restarting ? undefined : marked);
         const record = found && workload && restartedRecord(found.kind, workload, { rolloutTimeoutMs, nowMs });
-        return record && { record, againAtMs: record.next?.atMs };
+        return record && made(record, record.next?.atMs);
       },
     };
   },
@@ -219,7 +306,7 @@ export const sidecarsRecords: Records = {
 
 // Looks at the workloads through the controller's own eyes, and plans with its own plan; restarts nothing.
 
-const kinds: readonly Kind[] = [Deployment, StatefulSet, DaemonSet, Rollout, ReplicaSet, Job, Pod];
+const kinds: readonly Kind[] = [...Array.from(restartableKinds.values(), ({ kind }) => kind), ReplicaSet, Job, Pod];
 
 /** Stands for no record: touched when the plan is to be made anew. */
 const planKey = "workload/plan";
@@ -227,69 +314,65 @@ const planKey = "workload/plan";
 /** How long workloads are inspected in one go. */
 const turnMs = 8;
 
-/** The records through the eyes of a controller. Rollouts are among the kinds that are shown only if they are looked at. */
-export function fleetRecords({ touch, clock, flag }: Pick<RecordScope, "touch" | "clock" | "flag">, sight: SidecarsView): RecordSource {
+/** The records of a fleet. Rollouts are among the kinds that are shown only if they are looked at. */
+export function fleetRecords(
+  { touch, clock, flag }: Pick<RecordScope, "touch" | "clock" | "flag">,
+  { fleet, limits }: { readonly fleet: ShownFleet; readonly limits: Limits },
+): RecordSource {
   const shown = kinds.filter((kind) => flag(sidecarsFlags.argoRollouts) || kind !== Rollout);
-  return new FleetRecords({ touch, clock }, { sight, resources: shown.map(resourceOf) });
+  return new FleetRecords({ touch, clock }, { fleet, limits, resources: shown.map(resourceOf) });
 }
+
+/** As much of a fleet as is shown. */
+export type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
 
 class FleetRecords implements RecordSource {
   readonly step = "sidecars";
   readonly resources: readonly string[];
   readonly #scope: Pick<RecordScope, "touch" | "clock">;
-  readonly #sight: SidecarsView;
-  readonly #record = new FleetRecord();
-  readonly #toInspect = new Set<WorkloadId>();
-  readonly #followed = new Set<string>();
+  readonly #fleet: ShownFleet;
+  readonly #limits: Limits;
   #rows: ReadonlyMap<WorkloadId, Row> = new Map();
   #planned = true;
   #timer: Timer | undefined;
 
   constructor(
     scope: Pick<RecordScope, "touch" | "clock">,
-    { sight, resources }: { readonly sight: SidecarsView; readonly resources: readonly string[] },
+    { fleet, limits, resources }: { readonly fleet: ShownFleet; readonly limits: Limits; readonly resources: readonly string[] },
   ) {
     this.resources = resources;
     this.#scope = scope;
-    this.#sight = sight;
-    const { pods, replicaSets, namespaces, configuration } = sight.watches;
-    const inspect = (ids: Iterable<WorkloadId>): void => this.#inspectSoon(ids);
-    this.#followWorkloads();
-    pods.subscribe((change) => inspect(workloadsOfPodChange(change, replicaSets)));
-    replicaSets.subscribe((change) => inspect(workloadsOfReplicaSetChange(change)));
-    namespaces.subscribe(({ key }) => inspect(idsIn(sight.watches, key)));
-    for (const cache of [configuration.webhooks, ...configuration.configMaps]) cache.subscribe(() => inspect(idsIn(sight.watches)));
-    sight.onAnswer((id) => inspect([id]));
+    this.#fleet = fleet;
+    this.#limits = limits;
+    const touch = (id: WorkloadId): void => scope.touch(workloadRecordId(workloadRef(id)));
+    // What is due is inspected with the next `prepare`, unless the controller was quicker.
+    fleet.onDue(touch);
+    fleet.onChange((id) => {
+      this.#planned = false;
+      touch(id);
+    });
   }
 
-  readonly caches: RecordSource["caches"] = () => {
-    const { workloads, pods, replicaSets, namespaces, configuration } = this.#sight.watches;
-    return [...workloads.values(), pods, replicaSets, namespaces, configuration.webhooks, ...configuration.configMaps];
-  };
+  readonly caches: RecordSource["caches"] = () => this.#fleet.caches;
 
-  /** Inspects what was touched, and plans anew if that has changed anything. */
+  /** Inspects what is due, and plans anew if that has changed anything. */
   readonly prepare = (nowMs: number): void => {
-    const { inspector, limits } = this.#sight;
-    this.#followWorkloads();
-    const untilMs = this.#scope.clock.monotonic() + turnMs;
-    for (const id of this.#toInspect) {
-      if (this.#scope.clock.monotonic() > untilMs) return this.#scope.touch(planKey);
-      this.#toInspect.delete(id);
-      const inspection = inspector.inspect(id);
-      if (this.#record.record(id, inspection)) this.#planned = false;
-      if (inspection.againInMs !== undefined) this.#scope.clock.setTimer(inspection.againInMs, () => this.#inspectSoon([id]));
+    const { clock, touch } = this.#scope;
+    const untilMs = clock.monotonic() + turnMs;
+    for (const id of this.#fleet.due) {
+      if (clock.monotonic() > untilMs) return touch(planKey);
+      this.#inspect(id);
     }
     if (this.#planned) return;
     this.#planned = true;
-    const lastRestartMs = limits.restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined;
-    const { rows, nextAtMs } = planRollouts({ candidates: this.#record.candidates, rolling: new Map(), lastRestartMs }, limits, nowMs);
+    const { rows, nextAtMs } = planRollouts(this.#fleet.observed(this.#limits, nowMs), this.#limits, nowMs);
     const before = this.#rows;
     this.#rows = new Map(rows.map((row) => [row.id, row]));
     for (const id of new Set([...before.keys(), ...this.#rows.keys()])) {
-      if (JSON.stringify(before.get(id)) !== JSON.stringify(this.#rows.get(id))) this.#scope.touch(workloadRecordId(workloadRef(id)));
+      if (JSON.stringify(before.get(id)) !== JSON.stringify(this.#rows.get(id))) touch(workloadRecordId(workloadRef(id)));
     }
     this.#timer?.cancel();
-    this.#timer = nextAtMs === undefined ? undefined : this.#scope.clock.setTimer(nextAtMs - nowMs, () => this.#planSoon());
+    this.#timer = nextAtMs === undefined ? undefined : clock.setTimer(nextAtMs - nowMs, () => this.#planSoon());
   };
 
   readonly make: RecordSource["make"] = (key, nowMs) => {
@@ -299,46 +382,27 @@ class FleetRecords implements RecordSource {
     const record =
       kind && ref.name !== ""
         ? workloadRecord(
-            { ref, kind, row: this.#rows.get(id), workload: this.#sight.inspector.workload(id) },
-            { rolloutTimeoutMs: this.#sight.limits.rolloutTimeoutMs, nowMs },
+            { ref, kind, row: this.#rows.get(id), workload: this.#fleet.workload(id) },
+            { rolloutTimeoutMs: this.#limits.rolloutTimeoutMs, nowMs },
           )
         : undefined;
-    return record && { record, againAtMs: undefined };
+    return record && made(record, undefined);
   };
 
-  readonly ids: RecordSource["ids"] = () => idsIn(this.#sight.watches).map((id) => workloadRecordId(workloadRef(id)));
+  readonly ids: RecordSource["ids"] = () => this.#fleet.ids().map((id) => workloadRecordId(workloadRef(id)));
 
   readonly find: NonNullable<RecordSource["find"]> = (resource, name) => {
     const kind = kinds.find((candidate) => resourceOf(candidate) === resource);
     return kind && { kind, id: workloadRecordId({ kind: kind.kind, ...name }) };
   };
 
-  /** Rollouts join the workloads when their CRD is there. */
-  #followWorkloads(): void {
-    for (const [name, cache] of this.#sight.watches.workloads) {
-      if (this.#followed.has(name)) continue;
-      this.#followed.add(name);
-      cache.subscribe(({ key }: { readonly key: ObjectKey }) => this.#inspectSoon([idOfWorkload(cache.kind, key)]));
-    }
-  }
-
-  #inspectSoon(ids: Iterable<WorkloadId>): void {
-    for (const id of ids) {
-      this.#toInspect.add(id);
-      this.#scope.touch(workloadRecordId(workloadRef(id)));
-    }
+  #inspect(id: WorkloadId): void {
+    const againInMs = this.#fleet.refresh(id);
+    if (againInMs !== undefined) this.#scope.clock.setTimer(againInMs, () => this.#inspect(id));
   }
 
   #planSoon(): void {
     this.#planned = false;
     this.#scope.touch(planKey);
-  }
-
-  #lastRestartMs(nowMs: number): number | undefined {
-    const caches = Array.from(this.#sight.watches.workloads.values());
-    return lastOf(
-      caches.flatMap((cache) => Array.from(cache.entries(), ([, { restartedAt }]) => restartTimeMs(restartedAt))),
-      nowMs,
-    );
   }
 }

@@ -23,7 +23,7 @@ export interface IasTenant {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  readonly directory: ApplicationDirectory;
+  readonly directory: Directory;
   readonly signer: TokenSigner;
   readonly nowMs: number;
   /** When an application's client ID can be seen. */
@@ -31,6 +31,9 @@ export interface IasTenant {
   /** How long after its creation an application is shown to anybody. */
   readonly shownAfterMs: number;
 }
+
+/** What handlers do with a directory; a view of an earlier moment can stand in for it. */
+export type Directory = Pick<ApplicationDirectory, "list" | "get" | "create" | "delete" | "addSecret" | "deleteSecret" | "accepts">;
 
 /** What is said in a token. */
 interface TokenClaims {

@@ -40,6 +40,13 @@ describe("clusters", () => {
   });
 });
 
+it.each(["clusters: *nope", "[".repeat(30_000), `a: &a [x]\nb: [${"*a,".repeat(200)}*a]`])(
+  "YAML that cannot be read (%#) is a ConfigError that quotes nothing",
+  (text) => {
+    expect(() => parseKubeconfig(text, "in Secret a/b")).toThrow(expect.objectContaining({ name: "ConfigError", code: "YamlBroken" }));
+  },
+);
+
 describe("users", () => {
   it("log in with certificates, inline or in files beside the kubeconfig that may change", async () => {
     const inline = await connect(

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
 import type { Clock } from "../../clock.ts";
+import { messageOf } from "../../observe/redaction.ts";
 import { secureContextOf } from "../http/connection-pool.ts";
 import { type Environment, serverUrl } from "../http/http-transport.ts";
 import { ConfigError, type ConnectionConfig } from "./connection-config.ts";
@@ -84,15 +85,7 @@ export interface Kubeconfig {
 
 /** Checks the text of a kubeconfig. Throws `ConfigError`; no value of the file ever gets into its message. */
 export function parseKubeconfig(source: string, path: string): Kubeconfig {
-  const lineCounter = new LineCounter();
-  // Pretty errors would quote the line, and with it perhaps a token.
-  const document = parseDocument(source, { lineCounter, prettyErrors: false });
-  const [broken] = document.errors;
-  if (broken) {
-    const { line, col } = lineCounter.linePos(broken.pos[0]);
-    throw new ConfigError("YamlBroken", `kubeconfig ${path} is no valid YAML: ${broken.code} at line ${line}, column ${col}`);
-  }
-  const parsed = fileSchema.safeParse(document.toJS() ?? {});
+  const parsed = fileSchema.safeParse(parseYaml(source, path) ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new ConfigError("Malformed", `kubeconfig ${path} is malformed: ${issue?.path.join(".") || "the file"}: ${issue?.message ?? "unknown"}`);
@@ -107,6 +100,23 @@ export function parseKubeconfig(source: string, path: string): Kubeconfig {
     users: firstByName((users ?? []).map(({ name, user }) => [name, located(user ?? {})])),
     contexts: firstByName((contexts ?? []).map(({ name, context }) => [name, located(context ?? {})])),
   };
+}
+
+function parseYaml(source: string, path: string): unknown {
+  const lineCounter = new LineCounter();
+  try {
+    // Pretty errors would quote the line, and with it perhaps a token. Looking for keys that stand twice takes quadratic time; the last one counts.
+    const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false });
+    const [broken] = document.errors;
+    if (!broken) return document.toJS();
+    const { line, col } = lineCounter.linePos(broken.pos[0]);
+    throw new ConfigError("YamlBroken", `kubeconfig ${path} is no valid YAML: ${broken.code} at line ${line}, column ${col}`);
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
+    // An alias of nothing, aliases that multiply, or more levels than the stack has. The message may quote the file.
+    const problem = cause instanceof ReferenceError ? "an alias refers to nothing, or to too much" : "it is nested too deeply";
+    throw new ConfigError("YamlBroken", `kubeconfig ${path} is no valid YAML: ${problem}`);
+  }
 }
 
 /** Reads a kubeconfig; undefined if there is no such file. */
@@ -212,7 +222,7 @@ async function credentialsOf(
     secureContextOf(await fixedTls());
   } catch (cause) {
     if (cause instanceof CredentialError) throw new ConfigError("FileUnreadable", `${where}: ${cause.message}`, { cause });
-    throw new ConfigError("Unusable", `${where}: the certificates cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new ConfigError("Unusable", `${where}: the certificates cannot be used: ${messageOf(cause)}`, {
       cause,
     });
   }

@@ -1,11 +1,10 @@
 // The connections to one server under one set of TLS material; watches have a pool apart from requests.
 import { createHash } from "node:crypto";
-import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { TlsMaterial } from "../auth/credentials.ts";
 import type { Lane } from "../transport.ts";
-import { Connection, type ConnectionOwner, type Exchange } from "./connection.ts";
-import { openSocket, type SocketTarget } from "./open-socket.ts";
+import { Connection, type ConnectionLimits, type ConnectionOwner, type Exchange } from "./connection.ts";
+import { type OpenSocket, openSocket, type SocketTarget } from "./open-socket.ts";
 
 /** What does not change about the connections. */
 export interface ServerAddress {
@@ -18,12 +17,14 @@ export interface ServerAddress {
   readonly insecureSkipTlsVerify?: boolean;
   /** An http or https proxy to go through. */
   readonly proxyUrl?: string;
+  /** The longest head of an answer. Default 256 KiB. */
+  readonly maxHeadBytes?: number | undefined;
 }
 
 /** Below the 90 s after which Go servers close an idle connection, so that it is mostly we who close. */
 const idleMs = 60_000;
 
-/** HTTP/1.1 gives every request in flight a connection of its own, so the limit is that of requests in flight. */
+/** HTTP/1.1 gives every request in flight a connection of its own, so the limit is that of requests in flight: of each flow, for whoever is slow must not slow others down. */
 const limits: Readonly<Record<Lane, { readonly most: number; readonly maxIdle: number }>> = {
   call: { most: 64, maxIdle: 64 },
   watch: { most: Infinity, maxIdle: 4 },
@@ -34,6 +35,7 @@ const limits: Readonly<Record<Lane, { readonly most: number; readonly maxIdle: n
 export class LanePools {
   readonly #target: SocketTarget;
   readonly #pools = new Map<Lane, ConnectionPool>();
+  readonly #limits: ConnectionLimits;
 
   /** Throws what OpenSSL throws if the TLS material is no good. */
   constructor(address: ServerAddress, material: TlsMaterial) {
@@ -44,6 +46,7 @@ export class LanePools {
       ...(tlsServerName && { serverName: tlsServerName }),
       ...(insecureSkipTlsVerify && { insecureSkipVerify: true }),
     };
+    this.#limits = { idleMs, maxHeadBytes: address.maxHeadBytes };
     this.#target = { host, port, ...(tls && { tls }), ...(proxyUrl && { proxyUrl }) };
   }
 
@@ -55,7 +58,7 @@ export class LanePools {
   of(lane: Lane): ConnectionPool {
     const known = this.#pools.get(lane);
     if (known) return known;
-    const pool = new ConnectionPool({ ...limits[lane], idleMs, open: (done) => openSocket(this.#target, done) });
+    const pool = new ConnectionPool({ ...limits[lane], ...this.#limits, open: (done) => openSocket(this.#target, done) });
     this.#pools.set(lane, pool);
     return pool;
   }
@@ -79,24 +82,25 @@ export class LanePools {
 // The connections to one server that one kind of request shares.
 
 /** How a pool behaves. */
-interface PoolOptions {
-  /** Opens a socket and hands it out, perhaps at once and still connecting; returns what cancels that. */
-  readonly open: (done: (result: Socket | Error) => void) => () => void;
-  /** Connections at the same time; further exchanges wait their turn. */
+interface PoolOptions extends ConnectionLimits {
+  /** Opens a socket and hands it out when it is ready; returns what cancels that. */
+  readonly open: (done: (result: OpenSocket | Error) => void) => () => void;
+  /** Connections of one flow at the same time; its further exchanges wait their turn. */
   readonly most: number;
   /** Connections that are kept while nothing is to be sent. */
   readonly maxIdle: number;
-  /** How long one is kept so. */
-  readonly idleMs: number;
 }
 
-/** Guarantees: at most `most` sockets; exchanges that wait are served in order; the connection used last is used next, so that the others can fall idle and close. */
+/**
+ * Guarantees: a flow has at most `most` exchanges under way, and its others are sent in order; no flow waits for another's. The connection used last is used
+ * next, so that the others can fall idle and close.
+ */
 export class ConnectionPool implements ConnectionOwner {
   readonly #options: PoolOptions;
   readonly #idle: Connection[] = [];
-  readonly #busy = new Set<Connection>();
+  readonly #busy = new Map<Connection, Exchange>();
   readonly #opening = new Map<Exchange, () => void>();
-  readonly #waiting = new Set<Exchange>();
+  readonly #flows = new Map<string, Flow>();
   #maxIdle: number;
   /** True once the server has closed a connection, until one was opened for it. */
   #lost = false;
@@ -108,21 +112,22 @@ export class ConnectionPool implements ConnectionOwner {
 
   /** True while anything is under way. */
   get busy(): boolean {
-    return this.#busy.size > 0 || this.#opening.size > 0 || this.#waiting.size > 0;
+    return this.#flows.size > 0;
   }
 
   run(exchange: Exchange): void {
-    const connection = this.#idle.pop();
-    if (connection) this.#start(connection, exchange);
-    else if (this.#busy.size + this.#opening.size < this.#options.most) this.#open(exchange);
-    else this.#waiting.add(exchange);
+    const flow = this.#flows.get(exchange.flow) ?? { under: 0, waiting: new Set() };
+    this.#flows.set(exchange.flow, flow);
+    if (flow.under >= this.#options.most) return void flow.waiting.add(exchange);
+    flow.under++;
+    this.#dispatch(exchange);
   }
 
-  /** Forgets an exchange that has not been sent. */
+  /** Forgets an exchange that has no connection yet. */
   cancel(exchange: Exchange): void {
-    this.#waiting.delete(exchange);
+    this.#flows.get(exchange.flow)?.waiting.delete(exchange);
     this.#opening.get(exchange)?.();
-    if (this.#opening.delete(exchange)) this.#next();
+    if (this.#opening.delete(exchange)) this.#over(exchange);
   }
 
   /** The server was away and is back: if that cost this pool its connections, one is opened, so that the next exchange need not wait for it. */
@@ -130,7 +135,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (!this.#lost || this.busy || this.#idle.length > 0) return;
     this.#lost = false;
     this.#options.open((result) => {
-      if (!(result instanceof Error)) this.onFree(new Connection(result, this, this.#options.idleMs));
+      if (!(result instanceof Error)) this.onFree(new Connection(result, this, this.#options));
     });
   }
 
@@ -148,45 +153,71 @@ export class ConnectionPool implements ConnectionOwner {
   /** Closes everything; every exchange under way fails with `reason`. */
   destroy(reason: Error): void {
     this.#maxIdle = 0;
-    const unsent = [...this.#waiting, ...this.#opening.keys()];
+    const unsent = [...this.#flows.values().flatMap(({ waiting }) => waiting), ...this.#opening.keys()];
     for (const cancel of this.#opening.values()) cancel();
-    this.#waiting.clear();
+    const busy = [...this.#busy.keys()];
+    this.#flows.clear();
     this.#opening.clear();
     this.dropIdle();
     for (const exchange of unsent) exchange.onFailure(reason, false);
-    for (const connection of this.#busy) connection.abandon(reason);
+    for (const connection of busy) connection.abandon(reason);
   }
 
   onFree(connection: Connection): void {
+    const flow = this.#busy.get(connection)?.flow;
     this.#busy.delete(connection);
-    const [next] = this.#waiting;
-    if (next) {
-      this.#waiting.delete(next);
-      this.#start(connection, next);
-    } else if (this.#idle.length < this.#maxIdle) {
-      this.#idle.push(connection);
-    } else {
-      connection.destroy();
+    if (flow !== undefined) {
+      for (let next = this.#waitingIn(flow); next; next = this.#waitingIn(flow)) if (this.#start(connection, next)) return;
+      this.#leave(flow);
     }
+    if (this.#idle.length < this.#maxIdle) this.#idle.push(connection);
+    else connection.destroy();
   }
 
   onGone(connection: Connection, byServer: boolean): void {
     this.#lost ||= byServer;
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
-    if (this.#busy.delete(connection)) this.#next();
+    const exchange = this.#busy.get(connection);
+    this.#busy.delete(connection);
+    if (exchange) this.#over(exchange);
   }
 
-  #start(connection: Connection, exchange: Exchange): void {
-    this.#busy.add(connection);
-    connection.run(exchange);
+  /** Gives the exchange a connection, or the next one of its flow if it may no longer be sent. */
+  #dispatch(first: Exchange): void {
+    for (let exchange: Exchange | undefined = first; exchange; exchange = this.#waitingIn(exchange.flow)) {
+      const connection = this.#idle.pop();
+      if (!connection) return this.#open(exchange);
+      if (this.#start(connection, exchange)) return;
+      this.#idle.push(connection);
+    }
+    this.#leave(first.flow);
   }
 
-  #next(): void {
-    const [next] = this.#waiting;
-    if (!next) return;
-    this.#waiting.delete(next);
-    this.run(next);
+  /** An exchange is over: the next one of its flow is sent in its place. */
+  #over({ flow }: Exchange): void {
+    const next = this.#waitingIn(flow);
+    if (next) this.#dispatch(next);
+    else this.#leave(flow);
+  }
+
+  #waitingIn(name: string): Exchange | undefined {
+    const waiting = this.#flows.get(name)?.waiting;
+    const [next] = waiting ?? [];
+    if (next) waiting?.delete(next);
+    return next;
+  }
+
+  #leave(name: string): void {
+    const flow = this.#flows.get(name);
+    if (flow && --flow.under === 0) this.#flows.delete(name);
+  }
+
+  #start(connection: Connection, exchange: Exchange): boolean {
+    this.#busy.set(connection, exchange);
+    if (connection.run(exchange)) return true;
+    this.#busy.delete(connection);
+    return false;
   }
 
   #open(exchange: Exchange): void {
@@ -196,13 +227,23 @@ export class ConnectionPool implements ConnectionOwner {
       this.#opening.delete(exchange);
       if (result instanceof Error) {
         exchange.onFailure(result, false);
-        this.#next();
-      } else {
-        this.#start(new Connection(result, this, this.#options.idleMs), exchange);
+        return this.#over(exchange);
       }
+      const connection = new Connection(result, this, this.#options);
+      if (this.#start(connection, exchange)) return;
+      this.#idle.push(connection);
+      this.#over(exchange);
     });
     if (!answered) this.#opening.set(exchange, cancel);
   }
+}
+
+/** The exchanges of one flow. */
+interface Flow {
+  /** How many have a connection, or one that is being opened. */
+  under: number;
+  /** Those for which there are too many under way. */
+  readonly waiting: Set<Exchange>;
 }
 
 // OpenSSL's form of TLS material, made once for as long as anybody uses it: each takes some 25 kB, and a process can talk to thousands of servers.

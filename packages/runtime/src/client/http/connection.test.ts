@@ -55,6 +55,14 @@ describe("a connection", () => {
     expect(server.connections).toHaveLength(2);
   });
 
+  it("on which a head comes that is too long is closed, with a typed error that says which limit", async () => {
+    await using server = await serve(`HTTP/1.1 200 OK\r\na: ${"x".repeat(2_000)}\r\n\r\n`);
+    const transport = createHttpTransport({ server: `http://127.0.0.1:${server.port}`, credentials: fixedCredentials(), maxHeadBytes: 1_000 });
+    await expect(transport.send(get)).rejects.toMatchObject({ code: "AnswerTooLong", part: "head", maxBytes: 1_000 });
+    await expect.poll(() => server.connections.every(({ destroyed }) => destroyed), patiently).toBe(true);
+    transport.close();
+  });
+
   it("on which something comes unasked is closed", async () => {
     await using server = await serve(ok);
     expect(await textOf(await server.transport.send(get))).toBe("ok");

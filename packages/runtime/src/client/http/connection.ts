@@ -1,17 +1,19 @@
 // One socket to a server, which carries one exchange after another.
-import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../clock.ts";
 import { messageOf } from "../../observe/redaction.ts";
-import { ConnectionError, type TransportRequest, type TransportResponse } from "../transport.ts";
+import { ConnectionError, type SendPermit, type TransportRequest, type TransportResponse } from "../transport.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
+import type { OpenSocket } from "./open-socket.ts";
 import { MalformedResponse, ResponseBody, type ResponseHead, ResponseParser, type ResponseSink } from "./response-parser.ts";
 
 /** A request and whoever waits for its answer. */
 export interface Exchange extends ResponseSink {
   /** The whole request: head and body. */
   readonly text: string;
-  /** The exchange has got its connection, and is being sent. */
-  onSent(connection: Connection): void;
+  /** Whom it is sent for. */
+  readonly flow: string;
+  /** The exchange has got its connection, and is sent next if this is true. If not, it is over. */
+  onTurn(connection: Connection): boolean;
   /** The whole response has been reported. */
   onEnd(): void;
   /** There will be no more of the answer. `reused` if the connection carried others before. */
@@ -26,21 +28,32 @@ export interface ConnectionOwner {
   onGone(connection: Connection, byServer: boolean): void;
 }
 
+/** What one connection may do. */
+export interface ConnectionLimits {
+  /** How long it is kept while nothing is to be sent. */
+  readonly idleMs: number;
+  /** The longest head of an answer. Default 256 KiB. */
+  readonly maxHeadBytes?: number | undefined;
+}
+
 /** A kept connection is not used in its last second, in which the server may be closing it already. */
 const keepAliveMarginMs = 1000;
 
 /** Guarantees: an exchange ends with exactly one of `onEnd` and `onFailure`, unless it was the one who destroyed the connection. */
 export class Connection {
-  readonly #socket: Socket;
+  readonly #opened: OpenSocket;
   readonly #owner: ConnectionOwner;
   readonly #idleMs: number;
-  readonly #parser = new ResponseParser();
+  readonly #parser: ResponseParser;
   #exchange: Exchange | undefined;
   #reused = false;
   #closedByUs = false;
 
-  constructor(socket: Socket, owner: ConnectionOwner, idleMs: number) {
-    this.#socket = socket;
+  /** The socket is ready: what is written to it goes out. */
+  constructor(opened: OpenSocket, owner: ConnectionOwner, { idleMs, maxHeadBytes }: ConnectionLimits) {
+    const { socket } = opened;
+    this.#opened = opened;
+    this.#parser = new ResponseParser(maxHeadBytes);
     this.#owner = owner;
     this.#idleMs = idleMs;
     socket.setTimeout(idleMs);
@@ -56,12 +69,17 @@ export class Connection {
     });
   }
 
-  /** Sends an exchange. Only on a connection that is free. */
-  run(exchange: Exchange): void {
+  get #socket(): OpenSocket["socket"] {
+    return this.#opened.socket;
+  }
+
+  /** Sends an exchange, on a connection that is free. False if the exchange may not be sent any more: the connection is free as before. */
+  run(exchange: Exchange): boolean {
+    if (!exchange.onTurn(this)) return false;
     this.#exchange = exchange;
     this.#parser.begin(exchange);
-    exchange.onSent(this);
     this.#socket.write(exchange.text);
+    return true;
   }
 
   pause(): void {
@@ -76,6 +94,13 @@ export class Connection {
   destroy(): void {
     this.#exchange = undefined;
     this.#close();
+  }
+
+  /** As `destroy`, and what is still on its way is called back as far as the kernel can. */
+  reset(): void {
+    this.#exchange = undefined;
+    this.#closedByUs = true;
+    this.#opened.reset();
   }
 
   /** Closes it at once; the exchange under way fails with `reason`. */
@@ -140,6 +165,8 @@ interface ExchangeOptions {
   /** The whole request. */
   readonly text: string;
   readonly pool: ConnectionPool;
+  readonly flow: string;
+  readonly permit: SendPermit | undefined;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
@@ -153,10 +180,14 @@ export class ExchangeError extends ConnectionError {
   }
 }
 
-/** Sends the request and resolves at the response's headers. Rejects with an `ExchangeError`, with the signal's reason, or with what the pool was closed with. */
+/**
+ * Sends the request and resolves at the response's headers. Rejects with an `ExchangeError`, with the reason of the signal or of the permit, or with what
+ * the pool was closed with.
+ */
 export function exchange(options: ExchangeOptions, signal?: AbortSignal): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
+    if (options.permit?.signal.aborted) return reject(options.permit.signal.reason);
     options.pool.run(new PendingExchange(options, { resolve, reject }, signal));
   });
 }
@@ -169,6 +200,7 @@ interface Waiter {
 
 class PendingExchange implements Exchange {
   readonly text: string;
+  readonly flow: string;
   readonly #options: ExchangeOptions;
   readonly #waiter: Waiter;
   readonly #signal: AbortSignal | undefined;
@@ -178,15 +210,25 @@ class PendingExchange implements Exchange {
 
   constructor(options: ExchangeOptions, waiter: Waiter, signal: AbortSignal | undefined) {
     this.text = options.text;
+    this.flow = options.flow;
     this.#options = options;
     this.#waiter = waiter;
     this.#signal = signal;
     this.#timer = options.clock.setTimer(options.timeoutMs, () => this.#onTimeout());
     signal?.addEventListener("abort", this.#onAbort, { once: true });
+    options.permit?.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  onSent(connection: Connection): void {
+  onTurn(connection: Connection): boolean {
+    try {
+      this.#options.permit?.check();
+    } catch (refusal) {
+      this.#settle();
+      this.#waiter.reject(refusal);
+      return false;
+    }
     this.#connection = connection;
+    return true;
   }
 
   onHead({ status, headers }: ResponseHead): void {
@@ -205,16 +247,12 @@ class PendingExchange implements Exchange {
   }
 
   onEnd(): void {
-    this.#timer.cancel();
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#connection = undefined;
+    this.#settle();
     this.#body?.end();
   }
 
   onFailure(cause: Error, reused: boolean): void {
-    this.#timer.cancel();
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#connection = undefined;
+    this.#settle();
     const body = this.#body;
     if (body) body.fail(closedWith(cause) ?? new ConnectionError(this.#said(`the response broke off: ${reasonOf(cause)}`), { cause }));
     else
@@ -223,8 +261,8 @@ class PendingExchange implements Exchange {
       );
   }
 
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#signal?.reason;
+  readonly #onAbort = (event: Event): void => {
+    const reason: unknown = event.target instanceof AbortSignal ? event.target.reason : undefined;
     this.#drop();
     if (this.#body) this.#body.abort(reason);
     else this.#waiter.reject(reason);
@@ -239,12 +277,21 @@ class PendingExchange implements Exchange {
 
   /** Nobody waits any more: the rest of the answer must not be taken for another's, so the connection goes too. */
   #drop(): void {
-    this.#timer.cancel();
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    const connection = this.#settle();
+    if (!connection) this.#options.pool.cancel(this);
+    else if (this.#options.method === "GET") connection.destroy();
+    // The kernel would go on sending a write that nobody stands for any more, for minutes where the network stalls.
+    else connection.reset();
+  }
+
+  /** Nothing is waited for any more. Returns the connection that it was on. */
+  #settle(): Connection | undefined {
     const connection = this.#connection;
     this.#connection = undefined;
-    if (connection) connection.destroy();
-    else this.#options.pool.cancel(this);
+    this.#timer.cancel();
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#options.permit?.signal.removeEventListener("abort", this.#onAbort);
+    return connection;
   }
 
   #said(what: string): string {
@@ -253,7 +300,7 @@ class PendingExchange implements Exchange {
   }
 }
 
-/** What the pool was closed with, which says enough by itself. */
+/** What the pool was closed with, or what was too long: both say enough by themselves. */
 function closedWith(cause: Error): ConnectionError | undefined {
   return cause instanceof ConnectionError ? cause : undefined;
 }

@@ -23,6 +23,8 @@ export interface HttpTransportOptions {
   readonly env?: Environment;
   /** Default `keyturn`. */
   readonly userAgent?: string;
+  /** The longest head of an answer, and the longest trailers; more is an `AnswerTooLongError`. Default 256 KiB. */
+  readonly maxHeadBytes?: number;
   /** Default the machine's. */
   readonly clock?: Clock;
 }
@@ -70,20 +72,21 @@ class HttpTransport implements Transport {
       ...(options.tlsServerName && { tlsServerName: options.tlsServerName }),
       ...(options.insecureSkipTlsVerify && { insecureSkipTlsVerify: true }),
       ...(proxyUrl && { proxyUrl }),
+      ...(options.maxHeadBytes !== undefined && { maxHeadBytes: options.maxHeadBytes }),
     };
   }
 
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
-    const authorization = await this.#authorization(signal);
+    const authorization = await this.#authorization(request, signal);
     const response = await this.#sendAs(authorization, request, signal);
     if (response.status !== 401) return response;
-    const renewed = await this.#credentials(this.#session.renew(authorization), signal).catch(async (error: unknown) => {
+    const renewed = await this.#credentials(this.#session.renew(authorization), request, signal).catch(async (error: unknown) => {
       await discard(response);
       throw error;
     });
     if (!renewed) return response;
     await discard(response);
-    return this.#sendAs(await this.#authorization(signal), request, signal);
+    return this.#sendAs(await this.#authorization(request, signal), request, signal);
   }
 
   close(): void {
@@ -95,13 +98,13 @@ class HttpTransport implements Transport {
   }
 
   async #sendAs(authorization: IssuedAuthorization, request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
-    const { method, body, lane = "call", timeoutMs = defaultTimeoutMs } = request;
+    const { method, body, lane = "call", flow = "", permit, timeoutMs = defaultTimeoutMs } = request;
     const path = this.#basePath + request.path;
     const headers = { "user-agent": this.#userAgent, accept: "application/json", ...request.headers, ...authorization.headers };
     const pools = this.#poolsFor(authorization.tls);
     const pool = pools.of(lane);
     const text = requestText({ method, path, host: this.#server.host, headers, body });
-    const options = { origin: this.#server.origin, method, path, text, pool, timeoutMs, clock: this.#clock };
+    const options = { origin: this.#server.origin, method, path, text, pool, flow, permit, timeoutMs, clock: this.#clock };
     try {
       const response = await exchange(options, signal);
       if (lane === "watch") pools.restore();
@@ -130,19 +133,18 @@ class HttpTransport implements Transport {
     return pools;
   }
 
-  #authorization(signal?: AbortSignal): IssuedAuthorization | Promise<IssuedAuthorization> {
+  #authorization(request: TransportRequest, signal?: AbortSignal): IssuedAuthorization | Promise<IssuedAuthorization> {
     const issued = this.#session.authorize();
-    return issued instanceof Promise ? this.#credentials(issued, signal) : issued;
+    return issued instanceof Promise ? this.#credentials(issued, request, signal) : issued;
   }
 
-  /** Credentials may take long (an exec plugin, an OIDC issuer): the caller's signal and `close` end the wait, not the work that others share. */
-  async #credentials<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
-    const closed = this.#closed.signal;
+  /** Credentials may take long (an exec plugin, an OIDC issuer): the caller's signal, the permit's and `close` end the wait, not the work that others share. */
+  async #credentials<T>(work: Promise<T>, { permit }: TransportRequest, signal?: AbortSignal): Promise<T> {
+    const ends = [signal, permit?.signal, this.#closed.signal];
     try {
-      return await abortRace(work, signal, closed);
+      return await abortRace(work, ...ends);
     } catch (cause) {
-      if (signal?.aborted) throw signal.reason;
-      if (closed.aborted) throw closed.reason;
+      for (const end of ends) if (end?.aborted) throw end.reason;
       throw new ConnectionError(`no credentials for ${this.#server.origin}: ${messageOf(cause)}`, { cause });
     }
   }

@@ -23,45 +23,92 @@ const tcpOptions = { keepAlive: true, keepAliveInitialDelay: 15_000, noDelay: tr
 /** Longer than any proxy's answer to CONNECT. */
 const maxAnswerBytes = 64 * 1024;
 
-/**
- * Opens a socket and gives it to `done`: at once, still connecting, or once the proxy's tunnel is there. What goes wrong later is the socket's `error`.
- * Returns what cancels a tunnel that is still being made.
- */
-export function openSocket(target: SocketTarget, done: (result: Socket | Error) => void): () => void {
-  if (target.proxyUrl) return openTunnel(new URL(target.proxyUrl), target, done);
-  const { host, port } = target;
-  done(target.tls ? secure(target, target.tls, {}) : connectTcp({ host, port, ...tcpOptions }));
-  return () => undefined;
+/** A socket that is ready to carry requests. */
+export interface OpenSocket {
+  readonly socket: Socket;
+  /** Closes it with a reset: what the kernel has not sent yet, it drops. A close in order would go on sending. */
+  reset(): void;
 }
 
-function secure({ host, port }: SocketTarget, tls: NonNullable<SocketTarget["tls"]>, through: { readonly socket?: Socket }): Socket {
+type Opened = (result: OpenSocket | Error) => void;
+
+/**
+ * Opens a socket and gives it to `done` when it is ready: connected, past the proxy, with TLS agreed on. Until then nothing can be sent, so that nothing
+ * that is written to it waits in here. What goes wrong later is the socket's `error`. Returns what cancels it.
+ */
+export function openSocket(target: SocketTarget, done: Opened): () => void {
+  const { host, port, proxyUrl } = target;
+  if (proxyUrl) return openTunnel(new URL(proxyUrl), target, done);
+  const tcp = connectTcp({ host, port, ...tcpOptions });
+  return target.tls ? secure(target, target.tls, { over: tcp, tcp, done }) : whenReady(tcp, "connect", (result) => done(result ?? opened(tcp, tcp)));
+}
+
+function opened(socket: Socket, tcp: Socket): OpenSocket {
+  return {
+    socket,
+    reset: () => {
+      // Below TLS, which knows no reset.
+      if (!tcp.destroyed) tcp.resetAndDestroy();
+      socket.destroy();
+    },
+  };
+}
+
+/** Calls `done` once, when the socket has emitted `event` or failed. Returns what gives it up. */
+function whenReady(socket: Socket, event: "connect" | "secureConnect", done: (failure?: Error) => void): () => void {
+  const settle = (failure?: Error): void => {
+    socket.off(event, onReady).off("error", onFailure).off("close", onClose);
+    if (failure) socket.on("error", () => undefined).destroy();
+    done(failure);
+  };
+  const onReady = (): void => settle();
+  const onFailure = (failure: Error): void => settle(failure);
+  const onClose = (): void => settle(new Error("the server closed the connection"));
+  socket.on(event, onReady).on("error", onFailure).on("close", onClose);
+  return () => {
+    socket.off(event, onReady).off("error", onFailure).off("close", onClose);
+    socket.on("error", () => undefined).destroy();
+  };
+}
+
+/** Agrees on TLS over a socket that is connected, or about to be; `tcp` is what is below everything. Returns what cancels it. */
+function secure(
+  { host }: SocketTarget,
+  tls: NonNullable<SocketTarget["tls"]>,
+  { over, tcp, done }: { readonly over: Socket; readonly tcp: Socket; readonly done: Opened },
+): () => void {
   const { secureContext, serverName = isIP(host) ? undefined : host, insecureSkipVerify = false } = tls;
-  return connectTls({
+  const socket = connectTls({
     host,
-    port,
-    ...tcpOptions,
-    ...through,
+    socket: over,
     secureContext,
     rejectUnauthorized: !insecureSkipVerify,
     ALPNProtocols: ["http/1.1"],
     ...(serverName !== undefined && { servername: serverName }),
   });
+  return whenReady(socket, "secureConnect", (failure) => done(failure ?? opened(socket, tcp)));
 }
 
-function openTunnel(proxy: URL, target: SocketTarget, done: (result: Socket | Error) => void): () => void {
+function openTunnel(proxy: URL, target: SocketTarget, done: Opened): () => void {
   const host = proxy.hostname.replace(/^\[|\]$/g, "");
   const isSecure = proxy.protocol === "https:";
   const at = { host, port: Number(proxy.port || (isSecure ? 443 : 80)), ...tcpOptions };
   // The machine's own trust: a proxy is no part of the cluster.
-  const socket: Socket = isSecure ? connectTls({ ...at, ALPNProtocols: ["http/1.1"], ...(!isIP(host) && { servername: host }) }) : connectTcp(at);
+  const tcp = connectTcp(at);
+  const socket: Socket = isSecure ? connectTls({ host, socket: tcp, ALPNProtocols: ["http/1.1"], ...(!isIP(host) && { servername: host }) }) : tcp;
   let answer = "";
-  const settle = (result: Socket | Error): void => {
-    socket.off("data", onData).off("error", onFailure).off("close", onClose);
-    if (result instanceof Error) socket.on("error", () => undefined).destroy();
-    done(result);
+  const ignore = (): void => void socket.off("data", onData).off("error", onFailure).off("close", onClose);
+  const drop = (): void => {
+    ignore();
+    socket.on("error", () => undefined).destroy();
   };
-  const onFailure = (cause: Error): void => settle(new Error(`the proxy ${proxy.host}: ${cause.message}`, { cause }));
-  const onClose = (): void => settle(new Error(`the proxy ${proxy.host} closed the connection`));
+  const fail = (failure: Error): void => {
+    drop();
+    done(failure);
+  };
+  let cancel = drop;
+  const onFailure = (cause: Error): void => fail(new Error(`the proxy ${proxy.host}: ${cause.message}`, { cause }));
+  const onClose = (): void => fail(new Error(`the proxy ${proxy.host} closed the connection`));
   const onData = (bytes: Buffer): void => {
     answer += bytes.toString("latin1");
     const end = answer.indexOf("\r\n\r\n");
@@ -69,16 +116,15 @@ function openTunnel(proxy: URL, target: SocketTarget, done: (result: Socket | Er
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1];
     // A server that speaks first would be no HTTP server.
     if (end < 0 || status === undefined || end + 4 < answer.length)
-      return settle(new Error(`the proxy ${proxy.host} gave no proper answer to CONNECT`));
-    if (!status.startsWith("2")) return settle(new Error(`the proxy ${proxy.host} answered ${status} to CONNECT`));
-    settle(target.tls ? secure(target, target.tls, { socket }) : socket);
+      return fail(new Error(`the proxy ${proxy.host} gave no proper answer to CONNECT`));
+    if (!status.startsWith("2")) return fail(new Error(`the proxy ${proxy.host} answered ${status} to CONNECT`));
+    ignore();
+    if (target.tls) cancel = secure(target, target.tls, { over: socket, tcp, done });
+    else done(opened(socket, tcp));
   };
   socket.on("data", onData).on("error", onFailure).on("close", onClose);
   socket.write(connectRequest(proxy, target));
-  return () => {
-    socket.off("close", onClose).off("error", onFailure);
-    socket.on("error", () => undefined).destroy();
-  };
+  return () => cancel();
 }
 
 function connectRequest(proxy: URL, { host, port }: SocketTarget): string {

@@ -49,7 +49,7 @@ const chunked: fc.Arbitrary<Written> = fc
     body: chunks.join(""),
     wire: [
       "HTTP/1.1 200 OK\r\nA: 1\r\ntransfer-encoding: Chunked\r\n\r\n",
-      ...chunks.map((chunk) => `${chunk.length.toString(16)}${extended ? " ;x=y" : ""}\r\n${chunk}\r\n`),
+      ...chunks.map((chunk) => `${chunk.length.toString(16)}${extended ? ";x=y" : ""}\r\n${chunk}\r\n`),
       `0\r\n${trailer ? "a: b\r\n" : ""}\r\n`,
     ].join(""),
   }));
@@ -136,15 +136,27 @@ describe("the connection", () => {
     ["says close", "HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\ncontent-length: 2\r\n\r\nok"],
     ["speaks HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok"],
     ["sends more than it said", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n"],
-    ["gives both a length and chunks", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"],
   ])("is not used again when the server %s", (_, wire) => {
     const { parser, heard, ended } = parsed(wire);
     expect({ ended, text: heard.text, reusable: parser.reusable }).toEqual({ ended: true, text: "ok", reusable: false });
   });
 
-  it("ends a body that has no other end", () => {
+  it("does not end a success that has no other end: it may have been cut", () => {
     const { parser, heard, ended } = parsed("HTTP/1.1 200 OK\r\n\r\nok");
-    expect({ ended, finished: parser.finish(), text: heard.text }).toEqual({ ended: false, finished: true, text: "ok" });
+    expect({ ended, finished: parser.finish(), text: heard.text }).toEqual({ ended: false, finished: false, text: "ok" });
+  });
+
+  it("ends an error page that has no other end, for its status says enough", () => {
+    const { parser, heard, ended } = parsed("HTTP/1.0 502 Bad Gateway\r\n\r\nno");
+    expect({ ended, finished: parser.finish(), text: heard.text }).toEqual({ ended: false, finished: true, text: "no" });
+  });
+
+  it("may name a header as JavaScript names something else", () => {
+    const { heard } = parsed("HTTP/1.1 204 X\r\nconstructor: a\r\n__proto__: b\r\n\r\n");
+    expect(Object.entries(heard.head?.headers ?? {})).toEqual([
+      ["constructor", "a"],
+      ["__proto__", "b"],
+    ]);
   });
 
   it("says how long the server keeps it, and joins headers that come twice", () => {
@@ -157,6 +169,11 @@ describe("the connection", () => {
     ["another protocol", "SSH-2.0-OpenSSH\r\n\r\n", /no HTTP/],
     ["HTTP/2", "HTTP/2 200\r\n\r\n", /no HTTP/],
     ["a switch of protocols", "HTTP/1.1 101 Switching\r\n\r\n", /another protocol/],
+    ["a length and chunks", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", /both a length/],
+    ["the same length twice", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok", /two lengths/],
+    ["an interim answer with a length", "HTTP/1.1 103 X\r\ncontent-length: 2\r\n\r\nok", /says where it ends/],
+    ["a trailer that is none", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nHTTP/1.1 200 OK\r\n\r\n", /no proper name/],
+    ["endless trailers", `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${"a: b\r\n".repeat(100_000)}`, /longer than 262144 bytes/],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok", /two lengths/],
     ["a length that is no number", "HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nok", /length is no number/],
     ["a folded header", "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n", /no proper name/],
@@ -164,7 +181,7 @@ describe("the connection", () => {
     ["gzip on the way", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n", /other than chunked/],
     ["a chunk that is longer than it says", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nokay\r\n", /longer than it says/],
     ["a chunk size that is no number", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-2\r\nok\r\n", /no number/],
-    ["endless headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(50_000)}`, /too long/],
+    ["endless headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(50_000)}`, /longer than 262144 bytes: ask for less or raise maxHeadBytes/],
   ])("is given up on %s", (_, wire, message) => {
     expect(() => parsed(wire)).toThrow(message);
   });

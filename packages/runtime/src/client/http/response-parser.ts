@@ -1,5 +1,7 @@
 // HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
 
+import { AnswerTooLongError } from "../transport.ts";
+
 /** A response up to its body. */
 export interface ResponseHead {
   readonly status: number;
@@ -44,8 +46,8 @@ const trailers: Place = { type: "trailers" };
 const blankLine = Buffer.from("\r\n\r\n");
 const newline = Buffer.from("\r\n");
 /** Go's servers send at most 1 MiB of headers; nobody sends more than a few kB. */
-const maxHeadBytes = 256 * 1024;
-/** A chunk's size with whatever extensions follow it, and one trailer. */
+export const defaultMaxHeadBytes = 256 * 1024;
+/** A chunk's size with whatever extensions follow it. */
 const maxLineBytes = 16 * 1024;
 
 /** A piece of text that ends with a delimiter, and what is done with it. */
@@ -55,15 +57,16 @@ interface DelimitedText {
   readonly read: (text: string) => void;
 }
 
-function lineOf(read: (line: string) => void): DelimitedText {
-  return { delimiter: newline, maxBytes: maxLineBytes, read };
+function lineOf(read: (line: string) => void, maxBytes = maxLineBytes): DelimitedText {
+  return { delimiter: newline, maxBytes, read };
 }
 
 /**
  * Reads one response after another.
  *
  * Guarantees: the same calls of the sink, but for where the body is cut, however the bytes are cut; a response that is reported to its end was whole;
- * where two readings are possible, it throws or the connection is not `reusable`, so that no answer is taken for another's.
+ * where two readings are possible, it throws. A success whose end is nothing but the connection's is never whole: nobody can tell it from one that was cut,
+ * in TLS either, since Node does not say whether the server took its leave. No memory beyond `maxHeadBytes` is taken.
  */
 export class ResponseParser {
   #place: Place = none;
@@ -72,16 +75,24 @@ export class ResponseParser {
   #pending: Buffer | undefined;
   #reusable = true;
   #keepAliveMs: number | undefined;
+  /** Of the answer under way. */
+  #status = 0;
+  #trailerBytes = 0;
+  readonly #maxHeadBytes: number;
   // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
-  readonly #head: DelimitedText = { delimiter: blankLine, maxBytes: maxHeadBytes, read: (text) => this.#readHead(text) };
+  readonly #head: DelimitedText;
   readonly #chunkSize = lineOf((line) => this.#readChunkSize(line));
   readonly #chunkEnd = lineOf((line) => {
     if (line !== "") throw new MalformedResponse("a chunk of the answer is longer than it says");
     this.#place = chunkSize;
   });
-  readonly #trailer = lineOf((line) => {
-    if (line === "") this.#place = none;
-  });
+  readonly #trailer: DelimitedText;
+
+  constructor(maxHeadBytes = defaultMaxHeadBytes) {
+    this.#maxHeadBytes = maxHeadBytes;
+    this.#head = { delimiter: blankLine, maxBytes: maxHeadBytes, read: (text) => this.#readHead(text) };
+    this.#trailer = lineOf((line) => this.#readTrailer(line), maxHeadBytes);
+  }
 
   /** False once the connection must not carry another request. */
   get reusable(): boolean {
@@ -115,7 +126,7 @@ export class ResponseParser {
 
   /** The connection has ended; true if that ends the response too. */
   finish(): boolean {
-    const whole = this.#place.type === "untilClose";
+    const whole = this.#place.type === "untilClose" && this.#status >= 300;
     this.#place = none;
     this.#reusable = false;
     return whole;
@@ -163,7 +174,7 @@ export class ResponseParser {
     const all = before ? Buffer.concat([before, at === 0 ? bytes : bytes.subarray(at)]) : bytes;
     const start = before ? 0 : at;
     const end = all.indexOf(delimiter, before ? Math.max(0, before.length - delimiter.length + 1) : at);
-    if ((end < 0 ? all.length : end) - start > maxBytes) throw new MalformedResponse("the answer's headers are too long");
+    if ((end < 0 ? all.length : end) - start > maxBytes) throw new AnswerTooLongError("head", maxBytes);
     if (end < 0) {
       // A copy: what is at hand may be part of something large.
       this.#pending = before ? all : Buffer.from(bytes.subarray(at));
@@ -175,64 +186,103 @@ export class ResponseParser {
   }
 
   #readHead(text: string): void {
-    const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |\r\n|$)/.exec(text) ?? [];
+    const [, minor, code] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r\n|$)/.exec(text) ?? [];
     if (code === undefined) throw new MalformedResponse("the answer is no HTTP/1.1");
+    // A lone CR or LF ends a line for some readers, and a zero a text (RFC 9110, section 5.5).
+    if (unfitForHead.test(text)) throw new MalformedResponse("the answer's head has characters that do not belong there");
     const status = Number(code);
-    if (status === 101) throw new MalformedResponse("the server switched to another protocol");
-    // An interim answer, such as 103: the real one follows.
-    if (status < 200) return;
     const headers = readHeaders(text);
     const { connection, "keep-alive": keepAlive } = headers;
-    this.#reusable &&= minor === "1" && !(connection !== undefined && /\bclose\b/i.test(connection));
+    if (status === 101 || (headers["upgrade"] !== undefined && connection !== undefined && /\bupgrade\b/i.test(connection)))
+      throw new MalformedResponse("the server switched to another protocol");
+    // An interim answer, such as 103: the real one follows. It has no body, and is not the last.
+    if (status < 200) {
+      if (minor === "0" || Object.keys(headers).some((name) => framing.has(name)))
+        throw new MalformedResponse("an interim answer says where it ends");
+      return;
+    }
+    this.#status = status;
+    if (minor === "0" || (connection !== undefined && /\bclose\b/i.test(connection))) this.#reusable = false;
     const hint = keepAlive === undefined ? undefined : /\btimeout=(\d+)/.exec(keepAlive)?.[1];
     this.#keepAliveMs = hint === undefined ? undefined : Number(hint) * 1000;
-    this.#place = this.#bodyPlace(status, headers);
+    const place = bodyPlace(headers);
+    this.#place = status === 204 || status === 304 ? none : place;
     this.#sink?.onHead({ status, headers });
   }
 
-  #bodyPlace(status: number, headers: ResponseHead["headers"]): Place {
-    const coding = headers["transfer-encoding"];
-    const length = headers["content-length"];
-    if (status === 204 || status === 304) return none;
-    if (coding !== undefined) {
-      if (coding.toLowerCase() !== "chunked") throw new MalformedResponse("the answer has a transfer encoding other than chunked");
-      // With a length as well, something in between may have read it differently.
-      if (length !== undefined) this.#reusable = false;
-      return chunkSize;
-    }
-    if (length === undefined) return untilClose;
-    const left = /^\d{1,15}$/.test(length) ? Number(length) : Number.NaN;
-    if (Number.isNaN(left)) throw new MalformedResponse("the answer's length is no number");
-    return left === 0 ? none : { type: "sized", left };
-  }
-
   #readChunkSize(line: string): void {
-    const size = /^([0-9a-f]{1,12})[ \t]*(?:;|$)/i.exec(line)?.[1];
+    const size = /^([0-9a-f]{1,12})(?:;\w+(?:=\w+)?)*$/i.exec(line)?.[1];
     if (size === undefined) throw new MalformedResponse("the size of a chunk of the answer is no number");
     const left = Number.parseInt(size, 16);
+    this.#trailerBytes = 0;
     this.#place = left === 0 ? trailers : { type: "chunk", left };
+  }
+
+  /** A header after the body, which nobody reads; but what is none may be the beginning of another answer. */
+  #readTrailer(line: string): void {
+    if (line === "") return void (this.#place = none);
+    this.#trailerBytes += line.length;
+    if (this.#trailerBytes > this.#maxHeadBytes) throw new AnswerTooLongError("head", this.#maxHeadBytes);
+    if (unfitForHead.test(line)) throw new MalformedResponse("the answer's trailers have characters that do not belong there");
+    const [name] = readHeader(line);
+    if (framing.has(name)) throw new MalformedResponse("a trailer of the answer says where the answer ends");
   }
 }
 
+/** Where the body begins, by the headers alone. */
+function bodyPlace({ "transfer-encoding": coding, "content-length": length }: ResponseHead["headers"]): Place {
+  if (coding !== undefined) {
+    if (coding.toLowerCase() !== "chunked") throw new MalformedResponse("the answer has a transfer encoding other than chunked");
+    // Something in between may have read it differently.
+    if (length !== undefined) throw new MalformedResponse("the answer has both a length and chunks");
+    return chunkSize;
+  }
+  if (length === undefined) return untilClose;
+  const left = /^\d{1,15}$/.test(length) ? Number(length) : Number.NaN;
+  if (Number.isNaN(left)) throw new MalformedResponse("the answer's length is no number");
+  return left === 0 ? none : { type: "sized", left };
+}
+
+/** Everything but text, tabs and whole line ends. */
+const unfitForHead = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+/** What neither a trailer (RFC 9110, section 6.5.1) nor an interim answer may say: some readers would believe it. */
+const framing: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive", "upgrade"]);
+const unfitForName = /[^!#$%&'*+\-.^_`|~0-9a-z]/;
+
 /** The headers of a head, whose first line is the status. */
 function readHeaders(head: string): Record<string, string> {
-  // A lone CR or LF ends a line for some readers, and a zero a text (RFC 9110, section 5.5).
-  if (/\r(?!\n)|(?<!\r)\n|\0/.test(head)) throw new MalformedResponse("the answer's headers have a line break that is none");
-  const headers: Record<string, string> = {};
+  // Without a prototype: a header may be called `constructor`.
+  const headers = Object.create(null) as Record<string, string>;
   for (let start = head.indexOf("\r\n"); start >= 0;) {
     const end = head.indexOf("\r\n", start + 2);
-    const line = head.slice(start + 2, end < 0 ? head.length : end);
-    const colon = line.indexOf(":");
-    const name = line.slice(0, colon).toLowerCase();
-    if (colon <= 0 || /[\s\0]/.test(name)) throw new MalformedResponse("a header of the answer has no proper name");
-    const value = line.slice(colon + 1).trim();
+    const [name, value] = readHeader(head.slice(start + 2, end < 0 ? head.length : end));
     const known = headers[name];
-    // Two lengths are two readings.
-    if (known !== undefined && name === "content-length" && known !== value) throw new MalformedResponse("the answer has two lengths");
-    headers[name] = known === undefined || name === "content-length" ? value : `${known}, ${value}`;
+    // Two lengths are two readings, also where they agree.
+    if (known !== undefined && name === "content-length") throw new MalformedResponse("the answer has two lengths");
+    headers[name] = known === undefined ? value : `${known}, ${value}`;
     start = end;
   }
   return headers;
+}
+
+/** The name, in lower case, and the value of one header. */
+function readHeader(line: string): readonly [string, string] {
+  const colon = line.indexOf(":");
+  const name = line.slice(0, colon).toLowerCase();
+  if (colon <= 0 || unfitForName.test(name)) throw new MalformedResponse("a header of the answer has no proper name");
+  return [name, withoutPadding(line, colon + 1)];
+}
+
+/** The rest of a line without the spaces and tabs at its ends, and those alone: to `trim` there are others. */
+function withoutPadding(line: string, from: number): string {
+  let [start, end] = [from, line.length];
+  while (start < end && isPadding(line.charCodeAt(start))) start++;
+  while (end > start && isPadding(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isPadding(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 // The body of an HTTP response as an async iterable of the very buffers that arrived.

@@ -16,6 +16,7 @@ import { createClient } from "../../client/kube-client.ts";
 import { type Authority, createAuthority, issueCertificate, type KeyPair } from "../x509.ts";
 import { type BinaryOptions, findBinaries } from "./binaries.ts";
 import { applyManifests, type Manifests } from "./manifests.ts";
+import { nodeNetwork } from "./node-configuration.ts";
 
 /** A ServiceAccount by name. */
 export interface ServiceAccountName {
@@ -192,8 +193,9 @@ export function clusterFilesIn(folder: string): ClusterFiles {
   };
 }
 
-const inServiceNetwork = "10.0.0.1";
-const serverHosts = ["127.0.0.1", inServiceNetwork, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+/** Where pods find the API server: as a Service, and in the network of a real node. */
+const forPods = ["10.0.0.1", nodeNetwork.apiServer];
+const serverHosts = ["127.0.0.1", ...forPods, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
 /** Makes everything that a new cluster at `url` needs before its servers start. */
 export function writeClusterFiles(files: ClusterFiles, url: string): ClusterConnection {

@@ -3,7 +3,8 @@ import * as z from "zod";
 import type { BinaryOptions } from "./binaries.ts";
 import { findBinaries } from "./binaries.ts";
 import { accessCluster, type ClusterAccess, clusterFilesIn, writeClusterFiles } from "./cluster-access.ts";
-import type { ToolName } from "./tool-module.ts";
+import { apiServerArgsFor, apiServerRelay, realNode } from "./real-node.ts";
+import { nodeToolNames, type ToolName } from "./tool-module.ts";
 import { freePort, ServerProcess } from "./server-process.ts";
 import { Sandbox } from "./sandbox.ts";
 import { apiServer, controllerManager, etcdServer, kwok, kwokNodes, scheduler } from "./servers.ts";
@@ -14,8 +15,15 @@ export interface ClusterOptions extends BinaryOptions {
   readonly controllerManager?: boolean;
   /** Runs kube-scheduler. Default false. */
   readonly scheduler?: boolean;
-  /** Runs kwok with that many nodes, which bring pods to Ready. Default 0: no kwok. */
-  readonly nodes?: number;
+  /**
+   * How many nodes kwok stands in for: they bring pods to Ready without running them. Or `real`: one node that runs them, where `realNodeObstacle` finds
+   * nothing against it. Default 0: neither.
+   */
+  readonly nodes?: number | "real";
+  /** Archives of the images that pods on a real node may use. Default none. */
+  readonly images?: readonly string[];
+  /** Ports at the API server's address in a real node's network that lead to this machine, each to its `hostSocket`: for servers that pods are to reach. Default none. */
+  readonly hostPorts?: readonly number[];
   /** More flags for kube-apiserver, after ours. */
   readonly apiServerArgs?: readonly string[];
 }
@@ -33,6 +41,9 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
 /** All there is: Deployments' pods run to Ready on three nodes. */
 export const everything = { controllerManager: true, scheduler: true, nodes: 3 } as const satisfies ClusterOptions;
 
+/** Deployments' pods really run, on one node. */
+export const realPods = { controllerManager: true, scheduler: true, nodes: "real" } as const satisfies ClusterOptions;
+
 /** The API server streams first lists to those who ask (WatchList), which newer versions of Kubernetes do by default. */
 export const withWatchList = { apiServerArgs: ["--feature-gates=WatchList=true"] } as const satisfies ClusterOptions;
 
@@ -40,13 +51,12 @@ const portAttempts = 5;
 
 /** Starts a cluster on free ports of 127.0.0.1 and resolves when it is ready. Any number can run side by side. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const nodes = options.nodes ?? 0;
   const wanted: readonly ToolName[] = [
     "etcd",
     "kube-apiserver",
     ...(options.controllerManager ? (["kube-controller-manager"] as const) : []),
     ...(options.scheduler ? (["kube-scheduler"] as const) : []),
-    ...(nodes > 0 ? (["kwok"] as const) : []),
+    ...(options.nodes === "real" ? nodeToolNames : options.nodes ? (["kwok"] as const) : []),
   ];
   const binaries = await findBinaries(wanted, options);
   for (let attempt = 1; ; attempt++) {
@@ -77,7 +87,7 @@ async function startServers(sandbox: Sandbox, binaries: Readonly<Record<ToolName
     apiServer(binaries["kube-apiserver"], files, {
       port,
       hasControllerManager: options.controllerManager ?? false,
-      extraArgs: options.apiServerArgs ?? [],
+      extraArgs: [...(options.nodes === "real" ? apiServerArgsFor(files) : []), ...(options.apiServerArgs ?? [])],
     }),
   );
   // One after the other: an API server that finds no etcd waits a whole second before it tries again.
@@ -86,7 +96,14 @@ async function startServers(sandbox: Sandbox, binaries: Readonly<Record<ToolName
   const others: ServerProcess[] = [];
   if (options.controllerManager) others.push(server(controllerManager(binaries["kube-controller-manager"], files, await freePort())));
   if (options.scheduler) others.push(server(scheduler(binaries["kube-scheduler"], files, await freePort())));
-  if (options.nodes) {
+  if (options.nodes === "real") {
+    others.push(server(apiServerRelay(files, port)));
+    others.push(
+      server(
+        realNode(files, { binaries, images: options.images ?? [], hostPorts: options.hostPorts ?? [], port, isReady: () => nodesReady(access) }),
+      ),
+    );
+  } else if (options.nodes) {
     await access.apply(kwokNodes(options.nodes));
     others.push(server(kwok(binaries.kwok, files, () => nodesReady(access))));
   }
@@ -101,5 +118,5 @@ const nodeListSchema = z.object({
 
 async function nodesReady(access: ClusterAccess): Promise<boolean> {
   const { items } = nodeListSchema.parse(await access.client.request({ method: "GET", path: "/api/v1/nodes" }));
-  return items.every((node) => node.status.conditions.some(({ type, status }) => type === "Ready" && status === "True"));
+  return items.length > 0 && items.every((node) => node.status.conditions.some(({ type, status }) => type === "Ready" && status === "True"));
 }

@@ -6,6 +6,9 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** Where a program in a sandbox writes down the cgroups that it is going to make, one path a line: they go with it, like its folder. */
+export const groupsFile = "cgroups";
+
 /**
  * Waits for the end of its standard input, which only the owner holds open. The kernel closes it even after a SIGKILL.
  * Each process leads a group of its own, so its children end with it. SIGKILL also ends what is stopped (SIGSTOP). The wait is bounded, because a machine whose first process reaps no orphans shows them for ever.
@@ -19,6 +22,13 @@ tries=0
 for file in "$folder"/pids/*; do
   while [ -f "$file" ] && [ $tries -lt 40 ] && kill -0 "$(cat "$file")" 2>/dev/null; do tries=$((tries + 1)); sleep 0.05; done
 done
+tries=0
+[ -f "$folder/${groupsFile}" ] && while read -r group; do
+  while [ -d "$group" ] && [ $tries -lt 100 ]; do
+    find "$group" -depth -type d -exec rmdir {} \\; 2>/dev/null
+    [ -d "$group" ] && { tries=$((tries + 1)); sleep 0.05; }
+  done
+done <"$folder/${groupsFile}"
 rm -rf "$folder" || { sleep 1; rm -rf "$folder"; }
 `;
 

@@ -8,13 +8,18 @@ import { fileURLToPath } from "node:url";
 /** The programs a local cluster can be made of. */
 export const clusterToolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"] as const;
 
+const containerdToolNames = ["containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback"] as const;
+
+/** What a real node runs besides runc: its kubelet and kube-proxy, containerd, and the CNI plugins. */
+export const nodeToolNames = ["kubelet", "kube-proxy", ...containerdToolNames] as const;
+
 /** All programs that are built from Go modules: those, and what tests of the chart run. */
-export const toolNames = [...clusterToolNames, "helm", "helm-unittest", "promtool"] as const;
+export const toolNames = [...clusterToolNames, ...nodeToolNames, "helm", "helm-unittest", "promtool"] as const;
 
 export type ToolName = (typeof toolNames)[number];
 
-/** The modules there are: the newest Kubernetes we support, the oldest, and one for each program that tests of the chart run. */
-type ModuleName = "newest" | "oldest" | "helm" | "helm-unittest" | "promtool";
+/** The modules there are: the newest Kubernetes we support, the oldest, containerd with the CNI plugins, and one for each program that tests of the chart run. */
+type ModuleName = "newest" | "oldest" | "containerd" | "helm" | "helm-unittest" | "promtool";
 
 /** A Go module that lists programs as tools. */
 export interface ToolModule {
@@ -53,6 +58,15 @@ const kubernetes = { title: "Kubernetes", path: "k8s.io/kubernetes", keyPrefix: 
 const definitions: Readonly<Record<ModuleName, ModuleDefinition>> = {
   newest: { ...kubernetes, file: "go" },
   oldest: { ...kubernetes, file: "oldest" },
+  containerd: {
+    file: "containerd",
+    title: "containerd",
+    path: "github.com/containerd/containerd/v2",
+    keyPrefix: "containerd-",
+    // Snapshotters that need C libraries; ours is overlayfs.
+    tags: "no_btrfs,no_devmapper,no_zfs",
+    stamps: (version) => ({ "github.com/containerd/containerd/v2/version.Version": version }),
+  },
   helm: {
     file: "helm",
     title: "Helm",
@@ -84,6 +98,7 @@ const definitions: Readonly<Record<ModuleName, ModuleDefinition>> = {
  */
 export function moduleOf(tool: ToolName, environment: Environment): ModuleName {
   if (tool === "helm" || tool === "helm-unittest" || tool === "promtool") return tool;
+  if (containerdToolNames.some((name) => name === tool)) return "containerd";
   const chosen = environment["K8S"] || "newest";
   if (chosen !== "newest" && chosen !== "oldest") throw new Error(`choosing a Kubernetes version: K8S is "${chosen}"; set it to newest or oldest`);
   return tool === "kwok" ? "newest" : chosen;

@@ -1,13 +1,14 @@
 // A whole operator as a process of a simulation: caches, election, queue, Events and metrics, wired as in production but for the probes.
 import { createCaches } from "../../cache/caches.ts";
+import { dryRunClient } from "../../client/dry-run-client.ts";
 import { createClient } from "../../client/kube-client.ts";
 import type { Transport } from "../../client/transport.ts";
-import { conditionReporter } from "../../controller/status.ts";
+import { outcomeCondition } from "../../controller/outcome-condition.ts";
 import type { ControllerDefinition } from "../../controller/controller.ts";
 import { createManager, type Manager } from "../../manager/manager.ts";
 import type { Logger } from "../../observe/logger.ts";
 import { createMetrics } from "../../observe/metrics.ts";
-import { SeriesEventRecorder } from "../../observe/events.ts";
+import { type EventRecorder, SeriesEventRecorder } from "../../observe/events.ts";
 import type { Operator } from "../../controller/owned-objects.ts";
 import { objectOr, stringOr } from "../../json.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -23,6 +24,8 @@ export interface ModelOperatorOptions {
   /** Called at each start. */
   readonly onStart?: (manager: Manager) => void;
   readonly log?: Logger;
+  /** Nothing is changed; see `OperatorOptions`. Default false. */
+  readonly dryRun?: boolean;
   /** Without election every process acts. Default true. */
   readonly elects?: boolean;
   /** Stands between the process and the wire. */
@@ -31,12 +34,13 @@ export interface ModelOperatorOptions {
 
 /** A process that runs the controllers with leader election. */
 export function modelOperator(name: string, options: ModelOperatorOptions): SimulatedProcess {
-  const { controllers, operator, onStart, log = silentLog, elects = true, wrap = (transport) => transport } = options;
+  const { controllers, operator, onStart, log = silentLog, elects = true, dryRun = false, wrap = (transport) => transport } = options;
   return {
     name,
     async start({ transport: wire, clock, random, signal, incarnation }) {
       const transport = wrap(wire);
-      const client = createClient(transport, { clock, random });
+      const direct = createClient(transport, { clock, random });
+      const client = dryRun ? dryRunClient(direct, (write) => log.info(write, "dry run: this write is withheld")) : direct;
       const caches = createCaches({ transport, clock, random, log });
       const metrics = createMetrics();
       const identity = `${name}/${incarnation}`;
@@ -49,7 +53,7 @@ export function modelOperator(name: string, options: ModelOperatorOptions): Simu
         reportingDomain: operator.domain,
         reportingInstance: identity,
       });
-      const events = (controller: string): ReturnType<typeof recorder.forController> => recorder.forController(controller);
+      const events = (controller: string): EventRecorder => (dryRun ? { record() {} } : recorder.forController(controller));
       const manager = createManager({
         operator,
         client,
@@ -60,8 +64,9 @@ export function modelOperator(name: string, options: ModelOperatorOptions): Simu
         metrics,
         events,
         controllers,
-        report: (report, reportSignal) => conditionReporter({ operator, events: events(report.controller) })(report, reportSignal),
-        leaderElection: { enabled: elects, namespace: "kube-system", identity },
+        dryRun,
+        report: outcomeCondition({ operator, events, client, clock, namespaces: [] }),
+        leaderElection: { enabled: elects && !dryRun, namespace: "kube-system", identity },
       });
       onStart?.(manager);
       await manager.run(signal);

@@ -87,6 +87,9 @@ export class SimulatedNetwork {
     return new Promise((resolve, reject) => {
       if (client.clock.isDead) return;
       if (signal?.aborted) return reject(signal.reason);
+      const { permit } = request;
+      // What it throws rejects.
+      permit?.check();
       this.#options.observe?.({ type: "sent", client: client.name, request });
       const body = new ChunkStream();
       const settle = (act: () => void): void => {
@@ -103,15 +106,18 @@ export class SimulatedNetwork {
       const close = (): void => {
         this.#connections.delete(connection);
         signal?.removeEventListener("abort", onAbort);
+        permit?.signal.removeEventListener("abort", onAbort);
       };
       const onAbort = (): void => {
-        settle(() => reject(signal?.reason));
-        body.abort(signal?.reason);
+        const reason: unknown = signal?.aborted ? signal.reason : permit?.signal.reason;
+        settle(() => reject(reason));
+        body.abort(reason);
         close();
       };
       const timeoutMs = request.timeoutMs ?? defaultTimeoutMs;
       const timeout = client.clock.setTimer(timeoutMs, () => fail(`no answer within ${timeoutMs} ms`));
       signal?.addEventListener("abort", onAbort, { once: true });
+      permit?.signal.addEventListener("abort", onAbort, { once: true });
       this.#connections.add(connection);
       this.#exchange(client, request, {
         body,

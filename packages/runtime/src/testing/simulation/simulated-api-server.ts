@@ -45,7 +45,8 @@ const metadataView: View = (object) => ({
 export function selectorOf(served: ServedKind, namespace: string | undefined, query: URLSearchParams): Selector | Refusal {
   const labels = labelSelector(query.get("labelSelector") ?? "");
   if (!labels) return badRequest("unable to parse the label selector");
-  const known = ["metadata.name", "metadata.namespace", ...(served.kind.kind === "Secret" ? ["type"] : [])];
+  const own: Readonly<Record<string, readonly string[]>> = { Secret: ["type"], Pod: ["status.phase"] };
+  const known = ["metadata.name", "metadata.namespace", ...(own[served.kind.kind] ?? [])];
   const fields = fieldSelector(query.get("fieldSelector") ?? "", known);
   if (typeof fields === "string")
     return badRequest(`"${fields}" is not a known field selector: only ${known.map((field) => `"${field}"`).join(", ")}`);

@@ -13,7 +13,7 @@ import {
   type ProviderResponse,
   unusableResponse,
 } from "./provider-http.ts";
-import type { IdentityProvider, IssuedSecret } from "./provider.ts";
+import type { IdentityProvider, IssuedSecret, Trace } from "./provider.ts";
 
 /** A tenant and its administrator. */
 interface IasSettings {
@@ -35,8 +35,8 @@ interface IasDependencies {
 type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
 
 const listing = "failed to fetch existing applications";
-/** Ten thousand applications of one name: whatever answers like that does not heed the filter. */
-const maxPages = 100;
+/** A hundred thousand applications: whatever answers like that does not heed its own cursor. */
+const maxPages = 1_000;
 /** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
 const maxSecretTries = 3;
 
@@ -63,11 +63,12 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
         await ask({ ...request, path: "?limit=1" }, readWholePage, signal);
         return [];
       }
-      found.push(...page.applications);
+      found.push(...(page.applications ?? []).flatMap(({ id, ...shown }) => (id ? [{ id, ...shown }] : [])));
       if (!page.nextCursor) return found;
+      if (page.nextCursor === query.get("cursor")) break;
       query.set("cursor", page.nextCursor);
     }
-    throw new IdentityError(`${listing}: the list has more than ${maxPages} pages`, { code: "Transient", operation: "find" });
+    throw new IdentityError(`${listing}: the list has no end, or more than ${maxPages} pages`, { code: "Transient", operation: "find" });
   };
   /** An application that was not found by its id is gone only if the list does not have it either. */
   const assertUnlisted = async (
@@ -80,21 +81,22 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", operation, status: 404 });
   };
 
-  const read: IdentityProvider["read"] = async ({ id }, signal) => {
+  const read: IdentityProvider["read"] = async ({ id, name, uid }, signal) => {
     if (!isApplicationId(id)) return undefined;
     const attempt = "failed to retrieve client ID";
     const found = await ask(
       { operation: "read", attempt, method: "GET", path: id },
-      (response) => (isGone(response) ? "gone" : readApplication(response)),
+      (response) => (isGone(response) ? "gone" : readApplication(response, id)),
       signal,
     );
-    if (found !== "gone") return { id, clientId: found.clientId };
+    if (found !== "gone") return { id, clientId: found[authenticationSchema]?.clientID ?? undefined, trace: traceIn(found, { name, uid }) };
     await assertUnlisted(id, { operation: "read", attempt }, signal);
     return undefined;
   };
 
   return {
     type: "ias",
+    url,
     secretsOverlap: true,
     read,
 
@@ -105,7 +107,17 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       }
       const found = await list(filter, signal);
       // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
-      return found.filter((each) => each.name === name).map(({ id, description }) => ({ id, isOurs: description === descriptionFor(uid) }));
+      return found.filter((each) => each.name === name).map((each) => ({ id: each.id, trace: traceIn(each, { name, uid }) }));
+    },
+
+    has: async (application, signal) => (await read(application, signal)) !== undefined,
+
+    async listMade(signal) {
+      const all = await list(undefined, signal);
+      return all.flatMap(({ id, name, description }) => {
+        const uid = uidIn(description);
+        return uid === undefined ? [] : [{ id, name: name ?? "", uid }];
+      });
     },
 
     create(owner, signal) {
@@ -149,7 +161,7 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
         readSecrets,
         signal,
       );
-      return (secrets ?? []).map(({ hint, validTo }) => ({ hint, validToMs: timeOf(validTo) }));
+      return (secrets ?? []).flatMap(({ hint, validTo }) => (hint ? [{ hint, validToMs: timeOf(validTo) }] : []));
     },
 
     async deleteSecret({ id }, hint, signal) {
@@ -189,9 +201,11 @@ function readWholePage(response: ProviderResponse): void {
   decode(response, wholePageSchema);
 }
 
-function readApplication(response: ProviderResponse): { readonly clientId: string | undefined } {
+function readApplication(response: ProviderResponse, id: string): z.infer<typeof applicationSchema> {
   expectStatus(response, 200);
-  return { clientId: decode(response, applicationSchema)[authenticationSchema].clientID ?? undefined };
+  const application = decode(response, applicationSchema);
+  if (application.id && application.id.toLowerCase() !== id.toLowerCase()) throw unusableResponse(response, "the answer is another application");
+  return application;
 }
 
 function readCreated(response: ProviderResponse): { readonly id: string } {
@@ -244,9 +258,24 @@ export function filterByName(name: string): string | undefined {
   return filter.length <= maxFilter ? filter : undefined;
 }
 
-/** What is left at an application to know it by: the API gives it out again with every list. */
+const mark = "made by Keyturn for the EventingAuth with the uid ";
+
+/** What is left at an application to know it by: the API gives it out again with every list, and nobody guesses a uid. */
 function descriptionFor(uid: string): string {
-  return `made by Keyturn for the EventingAuth with the uid ${uid}`;
+  return `${mark}${uid}`;
+}
+
+/** The uid in the mark of an application; undefined if it has none. */
+function uidIn(description: string | null | undefined): string | undefined {
+  return description?.startsWith(mark) ? description.slice(mark.length) : undefined;
+}
+
+/** Whom an application was made for, as far as it shows. A provider need not give either out. */
+function traceIn(found: Omit<ListedApplication, "id">, owner: { readonly name: string; readonly uid: string }): Trace {
+  const uid = uidIn(found.description);
+  if (uid !== undefined) return uid === owner.uid ? "ours" : "other";
+  if (found.name && found.name !== owner.name) return "other";
+  return found.description?.trim() ? "text" : "none";
 }
 
 /** The body that creates an application. */
@@ -271,28 +300,42 @@ export function newSecretBody(validToMs: number | undefined): string {
   });
 }
 
-/** A page of applications. The name is needed: an application that is not known to have the right one is not ours. */
-const pageSchema = z.object({
-  applications: z.array(z.object({ id: z.string().regex(uuidPattern), name: z.string(), description: z.string().nullish() })),
-  nextCursor: z.string().nullish(),
-});
+// SAP's schemas demand nothing but an error's code and message. What is not used is not asked for, and what is used may be missing.
 
-type ListedApplication = z.infer<typeof pageSchema>["applications"][number];
+/** A page of applications. One without a list is one only if it says that there is nothing to list: anything else may be somebody else's JSON. */
+const pageSchema = z
+  .object({
+    totalResults: z.number().nullish(),
+    applications: z.array(z.object({ id: z.string().nullish(), name: z.string().nullish(), description: z.string().nullish() })).nullish(),
+    nextCursor: z.string().nullish(),
+  })
+  .refine(({ applications, totalResults }) => applications ?? totalResults === 0, { path: ["applications"] });
+
+interface ListedApplication {
+  readonly id: string;
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+}
 
 /** What shows that the directory answers at all: the list without a filter, which is never empty. */
 const wholePageSchema = z.object({ applications: z.array(z.unknown()) });
 
-/** One application. */
-const applicationSchema = z.object({
-  [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }),
-});
+/** One application: something that has its id, or else what has to do with logging in. IAS generates the client ID with the first secret. */
+const applicationSchema = z
+  .object({
+    id: z.string().nullish(),
+    name: z.string().nullish(),
+    description: z.string().nullish(),
+    [authenticationSchema]: z.object({ clientID: z.string().min(1).nullish() }).nullish(),
+  })
+  .refine((application) => application.id ?? application[authenticationSchema], { path: [authenticationSchema] });
 
 /** A new secret. */
-const createdSecretSchema = z.object({ secret: z.string().min(5), hint: z.string().length(4).optional() });
+const createdSecretSchema = z.object({ secret: z.string().min(1), hint: z.string().min(1).nullish() });
 
 /** The secrets of an application, without what is secret about them. */
 const secretsSchema = z.object({
-  secrets: z.array(z.object({ hint: z.string(), validTo: z.string().nullish() })).nullish(),
+  secrets: z.array(z.object({ hint: z.string().nullish(), validTo: z.string().nullish() })).nullish(),
 });
 
 /** When a secret runs out. IAS leaves the time zone out; it is UTC. */

@@ -57,6 +57,7 @@ export function openidProvider({ url, initialAccessToken }: OpenidSettings, { ht
 
   return {
     type: "openid",
+    url: issuer,
     secretsOverlap: false,
 
     async find(owner, signal) {
@@ -64,13 +65,16 @@ export function openidProvider({ url, initialAccessToken }: OpenidSettings, { ht
       if (!grant?.management) return [];
       const known = await abortRace(registrations.read({ ...owner, id: grant.clientId }, "find"), signal);
       // The grant is kept in a Secret of the owner's own: nobody else's client can be there.
-      return known ? [{ id: grant.clientId, isOurs: true }] : [];
+      return known ? [{ id: grant.clientId, trace: "ours" }] : [];
     },
 
     async read(application, signal) {
       const known = await abortRace(registrations.read(application, "read"), signal);
-      return known && { id: application.id, clientId: application.id };
+      return known && { id: application.id, clientId: application.id, trace: "ours" };
     },
+
+    // The server is not asked: it may replace the token, and the grant is being worked with elsewhere.
+    has: async (application, signal) => (await abortRace(registrations.grantOf(application), signal)) !== undefined,
 
     async create(owner, signal) {
       const { registrationUrl } = await discovered(signal);

@@ -318,7 +318,9 @@ export class ProviderHttp {
     const clean = (text: string): string => cleaned(text, [...this.#options.secrets, ...secrets]);
     const ended = new AbortController();
     const timer = clock.setTimer(timeoutMs, () => {
-      ended.abort(new IdentityError(`${attempt}: no answer within ${timeoutMs} ms`, { code: "Transient", operation }));
+      ended.abort(
+        new IdentityError(`${attempt}: no answer within ${timeoutMs} ms (--eventing-auth.provider-timeout)`, { code: "Transient", operation }),
+      );
     });
     const onAbort = (): void => ended.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });

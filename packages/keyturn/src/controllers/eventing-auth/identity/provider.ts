@@ -39,13 +39,27 @@ export interface Application {
   readonly id: string;
   /** Undefined until it has one: IAS generates it with the first secret. */
   readonly clientId: string | undefined;
+  readonly trace: Trace;
 }
+
+/**
+ * What an application shows of whom it was made for. `ours`: for this very owner. `other`: for another one, or it has neither a mark of ours nor the
+ * owner's name. `text`: somebody has described it in words of their own. `none`: nothing; so are the predecessor's.
+ */
+export type Trace = "ours" | "other" | "text" | "none";
 
 /** An application of a name. */
 export interface FoundApplication {
   readonly id: string;
-  /** True if it carries the trace of its having been made for this very owner; a name alone proves nothing. */
-  readonly isOurs: boolean;
+  readonly trace: Trace;
+}
+
+/** An application that Keyturn has made, for whomever. */
+export interface MadeApplication {
+  readonly id: string;
+  readonly name: string;
+  /** The uid of the EventingAuth. */
+  readonly uid: string;
 }
 
 /** A client secret. It is given out once: who loses it must issue another. */
@@ -109,6 +123,8 @@ export interface ClientCredentials {
  */
 export interface IdentityProvider {
   readonly type: "ias" | "openid";
+  /** The tenant, as the credentials name it. */
+  readonly url: string;
   /** True if secrets live beside each other until they are deleted by hint; false if a new one ends the one before it at once. */
   readonly secretsOverlap: boolean;
   /** Every application of this name; none is no error. With dynamic registration: the one that a kept grant belongs to, if it still exists. */
@@ -118,6 +134,10 @@ export interface IdentityProvider {
    * list, the application is not on it. A response that may come from something in between, or mean that only the credentials are wrong, is an error.
    */
   read(application: ApplicationRef, signal?: AbortSignal): Promise<Application | undefined>;
+  /** Whether this is the directory in which an application was made, for all that it shows. Unlike `read`, it changes nothing, also no grant. */
+  has(application: ApplicationRef, signal?: AbortSignal): Promise<boolean>;
+  /** All applications that Keyturn has made here, for whichever owner. Absent where a provider has no list. */
+  readonly listMade?: (signal?: AbortSignal) => Promise<readonly MadeApplication[]>;
   /** Makes an application, without looking whether there is one already. */
   create(owner: ApplicationOwner, signal?: AbortSignal): Promise<CreatedApplication>;
   /** Deletes the application and with it all its secrets. Resolves once it is proven, as by `read`, that it does not exist (any more). */
@@ -172,6 +192,11 @@ export class IdentityProviders {
   constructor(options: IdentityProvidersOptions) {
     this.#options = options;
     this.#slots = new Semaphore(options.maxRequests ?? defaultMaxRequests);
+  }
+
+  /** The one in use; undefined before the first. */
+  get current(): IdentityProvider | undefined {
+    return this.#current?.provider;
   }
 
   /** How many requests are under way. */

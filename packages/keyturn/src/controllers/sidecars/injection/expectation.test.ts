@@ -1,8 +1,9 @@
 import type { MutatingWebhook, Pod } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
+import { templateDigest } from "../../../workloads/workload.ts";
 import { readInjectors } from "../injector-configuration.ts";
 import type { ReviewOutcome } from "./admission.ts";
-import { type Expectation, type ExpectationInputs, expectationKey, expectSidecar, templateDigest } from "./expectation.ts";
+import { type Expectation, type ExpectationInputs, expectationKey, expectSidecar } from "./expectation.ts";
 import type { WebhookCaller } from "./webhook.ts";
 
 /** A webhook that does to pods what `act` says. */

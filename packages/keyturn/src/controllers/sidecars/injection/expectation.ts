@@ -1,10 +1,9 @@
 // Which sidecar a pod should have.
 import { hash } from "node:crypto";
-import { canonicalJson, type DeepReadonly, type Pod, type PodTemplateSpec } from "@keyturn/runtime";
-import { restartedAtAnnotation } from "../annotations.ts";
+import { canonicalJson, type Pod } from "@keyturn/runtime";
+import { draftPod, type PodSource } from "../../../workloads/pod-draft.ts";
 import type { Injector, Injectors } from "../injector-configuration.ts";
-import { draftPod, type PodSource } from "./pod-draft.ts";
-import { type InvalidImage, invalidImageIn, type Sidecar, sidecarOf } from "./sidecar.ts";
+import { type InvalidImage, invalidImageIn, type Sidecar, sidecarDigest, sidecarOf } from "./sidecar.ts";
 import { matchWebhook, type WebhookCaller } from "./webhook.ts";
 
 // Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, in its order.
@@ -55,6 +54,27 @@ export async function expectSidecar(source: PodSource, options: ExpectationOptio
   };
 }
 
+/** A pod that every injector would inject, and that nobody makes. */
+const probe: PodSource = {
+  kind: "Pod",
+  namespace: "default",
+  name: "keyturn-probe",
+  uid: "",
+  template: { metadata: { labels: { "sidecar.istio.io/inject": "true" } }, spec: { containers: [{ name: "app", image: "example.com/probe" }] } },
+};
+
+/** What each injector would make of the same pod, as one digest; undefined if one of them gives no answer. */
+export async function probeInjectors({ webhooks }: Injectors, caller: WebhookCaller): Promise<string | undefined> {
+  const distinct = new Map(webhooks.map(({ webhook }) => [canonicalJson(webhook.clientConfig), webhook]));
+  const answers: string[] = [];
+  for (const [key, webhook] of distinct) {
+    const outcome = await caller.review(webhook, draftPod(probe));
+    if (outcome.type !== "allowed") return undefined;
+    answers.push(`${key} ${sidecarDigest(sidecarOf(outcome.pod, { whole: true }))}`);
+  }
+  return digest(answers.sort());
+}
+
 /** How far the admission of the pod has come. */
 interface Progress {
   readonly pod: Pod;
@@ -97,16 +117,6 @@ function nameOf({ configuration, webhook }: Injector): string {
 }
 
 // What the answer to "which sidecar would a new pod get" depends on, as one string to keep answers by.
-
-/** Annotations that say when to restart and nothing about what runs. */
-const restartAnnotations = new Set([restartedAtAnnotation, "kubectl.kubernetes.io/restartedAt"]);
-
-/** A digest of a pod template that a restart does not change. */
-export function templateDigest(template: DeepReadonly<PodTemplateSpec>): string {
-  const annotations = Object.entries(template.metadata?.annotations ?? {}).filter(([name]) => !restartAnnotations.has(name));
-  const { creationTimestamp: _never, ...metadata } = template.metadata ?? {};
-  return digest({ ...template, metadata: { ...metadata, annotations: Object.fromEntries(annotations) } });
-}
 
 /** Everything that an answer depends on. */
 export interface ExpectationInputs {

@@ -29,6 +29,8 @@ type SidecarComparison = { readonly type: "current" } | { readonly type: "outdat
 export interface ComparisonOptions {
   /** Whether images of the same name and tag in different registries differ. */
   readonly compareHub: boolean;
+  /** Differences of other sorts do not count. Default: all count. */
+  readonly reasons?: ReadonlySet<OutdatedReason>;
 }
 
 /** The pods of a workload have equal sidecars, and mostly all pods of a cluster do: one object serves them all. */
@@ -57,17 +59,21 @@ const current: SidecarComparison = { type: "current" };
  * Revisions are compared if both pods say theirs; parts if both were taken.
  */
 export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | undefined, options: ComparisonOptions): SidecarComparison {
-  if (!live) return expected ? outdated("SidecarMissing", `has no sidecar; a new pod would get ${expected.image}`) : current;
-  if (!expected) return outdated("SidecarUnwanted", `has the sidecar ${live.image}; a new pod would get none`);
-  if (!sameImage(live.image, expected.image, options)) {
+  const counts = (reason: OutdatedReason): boolean => options.reasons?.has(reason) ?? true;
+  if (!live) {
+    return expected && counts("SidecarMissing") ? outdated("SidecarMissing", `has no sidecar; a new pod would get ${expected.image}`) : current;
+  }
+  if (!expected) return counts("SidecarUnwanted") ? outdated("SidecarUnwanted", `has the sidecar ${live.image}; a new pod would get none`) : current;
+  if (counts("ImageDiffers") && !sameImage(live.image, expected.image, options)) {
     return outdated("ImageDiffers", `has the sidecar ${live.image}; a new pod would get ${expected.image}`);
   }
-  if (live.revision !== undefined && expected.revision !== undefined && live.revision !== expected.revision) {
+  if (counts("RevisionDiffers") && live.revision !== undefined && expected.revision !== undefined && live.revision !== expected.revision) {
     return outdated("RevisionDiffers", `was injected by revision ${live.revision}; a new pod would be by ${expected.revision}`);
   }
   const [liveParts, expectedParts] = [live.parts, expected.parts];
   const different = liveParts && expectedParts ? sidecarParts.filter((part) => liveParts[part] !== expectedParts[part]) : [];
-  if (different.length > 0) return outdated("SidecarDiffers", `has a sidecar that differs from a new pod's in ${different.join(", ")}`);
+  if (different.length > 0 && counts("SidecarDiffers"))
+    return outdated("SidecarDiffers", `has a sidecar that differs from a new pod's in ${different.join(", ")}`);
   return current;
 }
 
@@ -183,9 +189,15 @@ function digestPieces({ sidecar, initContainers, volumes }: Pieces): Parts {
     resources: digest(resources),
     env: digest({ env, envFrom }),
     volumes: digest({ mounts, volumes: sorted(volumes.map(withoutDefaults)) }),
-    "init containers": digest(initContainers.map(plain)),
+    // Where the sidecar's own image may come from another registry, theirs may too; one that is compared moves both.
+    "init containers": digest(initContainers.map((container) => ({ ...plain(container), image: withoutHub(container.image ?? "") }))),
     settings: digest(settings),
   };
+}
+
+function withoutHub(image: string): string {
+  const { repository, tag, digest: pinned } = parseImage(image);
+  return [repository.slice(repository.lastIndexOf("/") + 1), tag, pinned].join(" ");
 }
 
 /** Where every container gets its ServiceAccount's token. */

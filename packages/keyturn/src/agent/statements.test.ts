@@ -1,0 +1,128 @@
+// With keys, the agent adopts and gives up exactly what was signed, whatever API server and operator say.
+import { describe, expect, test } from "vitest";
+import type { AnnouncedChange } from "../controllers/checksum/announcement.ts";
+import type { ObservedChecksum } from "../controllers/checksum/difference.ts";
+import { decide, type Decision } from "./decision.ts";
+import { checksumFor, idsOf, observation, observedSet, promotedSet, type TestSet, testRules } from "./decision.fixture.ts";
+import type { Manifest } from "./manifest.ts";
+
+const now = 1_000_000;
+const before: TestSet = { "web-1": {}, "web-2": {} };
+const rules = { ...testRules(), signedOnly: true };
+
+/** A change as `observedSet` knows it. */
+function change(name: string, from: number | undefined, to: number | undefined): AnnouncedChange {
+  const idOf = (version: number): string => idsOf({ [name]: { version } })[0] ?? "";
+  return {
+    name,
+    ...(from !== undefined && { from: idOf(from) }),
+    ...(to !== undefined && { to: idOf(to), sha256: `${name} ${to}` }),
+  };
+}
+
+/** An announcement whose signature was checked. */
+const announcement = (atMs: number, ...changes: readonly AnnouncedChange[]): ObservedChecksum =>
+  checksumFor({}, atMs, { name: `announced-${atMs}`, isAnnounced: true, changes });
+
+/** Promotes what is decided, as the agent does. */
+function promotedBy({ target }: Decision, manifest: Manifest): Manifest {
+  return { ...manifest, secrets: target?.secrets ?? {} };
+}
+
+function decideFor(live: TestSet, checksums: readonly ObservedChecksum[], promoted: Manifest | undefined = promotedSet(before, 100)): Decision {
+  return decide(observation({ promoted, secrets: observedSet(live), checksums, stamp: undefined }), rules, now);
+}
+
+const versions = ({ target }: Decision): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(target?.secrets ?? {}).map(([name, { id }]) => [name, id.split("-")[1] ?? ""]));
+
+describe("a change", () => {
+  test("that was signed is adopted, without any checksum of the whole", () => {
+    const decision = decideFor({ "web-1": { version: 2 }, "web-2": {} }, [announcement(200, change("web-1", 1, 2))]);
+    expect({ state: decision.state, alarms: decision.alarms, versions: versions(decision) }).toEqual({
+      state: "promote",
+      alarms: [],
+      versions: { "web-1": "2", "web-2": "1" },
+    });
+  });
+
+  test("that was not stays away, although the operator vouches for it, and does not hold up one that was", () => {
+    const live = { "web-1": { version: 2 }, "web-2": { version: 2 } };
+    const decision = decideFor(live, [checksumFor(live, 300), announcement(200, change("web-1", 1, 2))]);
+    expect({ state: decision.state, alarms: decision.alarms, versions: versions(decision) }).toEqual({
+      state: "promote",
+      alarms: ["Unannounced"],
+      versions: { "web-1": "2", "web-2": "1" },
+    });
+  });
+
+  test("of the content alone needs a word too", () => {
+    const live: TestSet = { "web-1": { version: 2, content: "forged" }, "web-2": {} };
+    const id = idsOf(live)[0] ?? "";
+    const decision = decideFor(live, [announcement(200, { name: "web-1", to: id, sha256: "meant" })]);
+    expect(decision).toMatchObject({ state: "verified", alarms: ["Unannounced"] });
+  });
+
+  test("in a batch is adopted with the whole batch", () => {
+    const batch = announcement(200, change("web-1", 1, 2), change("web-2", 1, 2));
+    expect(versions(decideFor({ "web-1": { version: 2 }, "web-2": {} }, [batch]))).toEqual({ "web-1": "1", "web-2": "1" });
+    expect(versions(decideFor({ "web-1": { version: 2 }, "web-2": { version: 2 } }, [batch]))).toEqual({ "web-1": "2", "web-2": "2" });
+  });
+
+  test("in a batch of which a part was announced again since does not wait for what never comes", () => {
+    const batch = announcement(200, change("web-1", 1, 2), change("web-2", 1, 2));
+    const again = announcement(300, change("web-2", 1, 3));
+    expect(versions(decideFor({ "web-1": { version: 2 }, "web-2": { version: 3 } }, [batch, again]))).toEqual({ "web-1": "2", "web-2": "3" });
+  });
+});
+
+describe("whoever has taken the cluster over", () => {
+  const second = announcement(200, change("web-1", 1, 2));
+  const live: TestSet = { "web-1": { version: 2 }, "web-2": {} };
+
+  test("cannot bring an earlier certificate back with its own announcement", () => {
+    const first = announcement(100, change("web-1", undefined, 1));
+    const promoted = promotedBy(decideFor(live, [first, second]), promotedSet(before, 100));
+    // The second announcement was deleted, or lost with etcd.
+    const decision = decideFor(before, [first], promoted);
+    expect({ versions: versions(decision), alarms: decision.alarms }).toEqual({ versions: { "web-1": "2", "web-2": "1" }, alarms: ["Unannounced"] });
+  });
+
+  test("cannot take one away", () => {
+    const decision = decideFor({ "web-2": {} }, [second, checksumFor({ "web-2": {} }, 900)]);
+    expect(decision).toMatchObject({ state: "verified", alarms: ["Unannounced"] });
+    expect(versions(decision)).toEqual({ "web-1": "1", "web-2": "1" });
+  });
+
+  test("cannot add one", () => {
+    expect(versions(decideFor({ ...before, "web-9": {} }, [second, checksumFor({ ...before, "web-9": {} }, 900)]))).toEqual({
+      "web-1": "1",
+      "web-2": "1",
+    });
+  });
+
+  test("cannot empty a gateway", () => {
+    expect(decideFor({}, [second, checksumFor({}, 900)])).toMatchObject({ state: "verified" });
+    expect(decideFor({}, [])).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["NoChecksum"]) });
+  });
+
+  test("cannot fill a new one", () => {
+    expect(versions(decide(observation({ secrets: observedSet(live), checksums: [second, checksumFor(live, 900)] }), rules, now))).toEqual({
+      "web-1": "2",
+    });
+  });
+});
+
+test("a certificate that was given up by a signed word goes, by its name or its id", () => {
+  for (const name of ["web-1", ""]) {
+    const gone = announcement(200, { ...change("web-1", 1, undefined), name });
+    expect(versions(decideFor({ "web-2": {} }, [gone]))).toEqual({ "web-2": "1" });
+  }
+});
+
+test("one that comes back after it was given up needs a new word", () => {
+  const gone = announcement(200, change("web-1", 1, undefined));
+  const promoted = promotedSet({ "web-2": {} }, 100);
+  expect(versions(decideFor(before, [announcement(100, change("web-1", undefined, 1)), gone], promoted))).toEqual({ "web-2": "1" });
+  expect(versions(decideFor(before, [gone, announcement(300, change("web-1", undefined, 1))], promoted))).toEqual({ "web-1": "1", "web-2": "1" });
+});

@@ -1,0 +1,43 @@
+// What signed announcements say about single Secrets: with keys, nothing else makes the agent adopt a certificate, or give one up. Pure.
+import { type AnnouncedChange, isDone, type LiveObjects } from "../controllers/checksum/announcement.ts";
+import { compareStamps, type ObservedChecksum, type ObservedSet } from "../controllers/checksum/difference.ts";
+
+/** The newest word on each Secret. */
+export interface Statements {
+  /** When somebody signed that the Secret is to be exactly this; undefined if nobody did, or its batch is not complete. */
+  adopts(secret: string, live: { readonly id: string; readonly digest: string | undefined }): number | undefined;
+  /** When somebody signed that the certificate with this id is given up. */
+  givesUp(id: string): number | undefined;
+}
+
+interface Statement {
+  readonly change: AnnouncedChange;
+  readonly announcement: ObservedChecksum;
+}
+
+/** Reads announcements whose signatures were checked. A batch counts when all of it is there that no later announcement has replaced. */
+export function statementsOf(announcements: readonly ObservedChecksum[], { secrets, state }: ObservedSet): Statements {
+  const ids = new Set(state.ids);
+  const live: LiveObjects = { member: (name) => secrets.get(name)?.member, hasId: (id) => ids.has(id) };
+  const oldestFirst = announcements.toSorted((left, right) => compareStamps(left.stamp, right.stamp));
+  const newest = new Map<string, Statement>();
+  const deletions = new Map<string, Statement>();
+  for (const announcement of oldestFirst) {
+    for (const change of announcement.changes ?? []) {
+      if (change.name !== "") newest.set(change.name, { change, announcement });
+      if (change.from !== undefined && change.to === undefined) deletions.set(change.from, { change, announcement });
+    }
+  }
+  const isCurrent = (change: AnnouncedChange): boolean => change.name === "" || newest.get(change.name)?.change === change;
+  const complete = new Set(oldestFirst.filter(({ changes = [] }) => changes.every((change) => !isCurrent(change) || isDone(change, live))));
+  const timeOf = (statement: Statement | undefined): number | undefined =>
+    statement && complete.has(statement.announcement) ? statement.announcement.stamp.timestampMs : undefined;
+  return {
+    adopts(secret, { id, digest }) {
+      const statement = newest.get(secret);
+      const isMeant = statement?.change.to === id && digest !== undefined && statement.change.sha256 === digest;
+      return isMeant ? timeOf(statement) : undefined;
+    },
+    givesUp: (id) => timeOf(deletions.get(id)),
+  };
+}

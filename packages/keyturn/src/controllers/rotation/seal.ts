@@ -1,0 +1,38 @@
+// What only this installation can write: proofs on targets' objects and version records, and digests in status that nobody can check guesses by.
+import { createHmac } from "node:crypto";
+import type { ObjectKey } from "@keyturn/runtime";
+import type { Recoverable } from "./history.ts";
+
+/** What is sealed. Each has its own meaning, so that one is never taken for another. */
+type Sealed = "object" | "record" | "status";
+
+/** Seals with the installation's key. */
+export type Seal = (what: Sealed, parts: readonly (string | number)[]) => string;
+
+/** The first 16 bytes are enough: nobody can try keys. */
+const hexDigits = 32;
+
+/** The seal of a key. */
+export function sealOf(key: Uint8Array): Seal {
+  return (what, parts) =>
+    createHmac("sha256", key)
+      .update(JSON.stringify([what, ...parts]))
+      .digest("hex")
+      .slice(0, hexDigits);
+}
+
+// Annotations have whole milliseconds; the time of the API server is an estimate, and may have parts of them.
+
+/** Proves what a record says of its version. */
+export function recordProof(seal: Seal, setKey: ObjectKey, { seq, resource, digest, watchDigest, seenAtMs }: Omit<Recoverable, "from">): string {
+  return seal("record", [setKey, seq, resource, digest, watchDigest, Math.trunc(seenAtMs)]);
+}
+
+/** Proves what a target's object was written with. */
+export function objectProof(
+  seal: Seal,
+  targetKey: ObjectKey,
+  { seq, digest, atMs }: { readonly seq: number; readonly digest: string; readonly atMs: number },
+): string {
+  return seal("object", [targetKey, seq, digest, Math.trunc(atMs)]);
+}

@@ -1,0 +1,90 @@
+// An inspector says which workloads should be restarted, and why. It restarts nothing: that is planned over all inspectors, in `rollouts.ts`.
+import type { AccessRule, Cache, Client, Clock, ControllerScope, DeepReadonly, Metrics, PlannedEvent } from "@keyturn/runtime";
+import type { SkipReason } from "./reasons.ts";
+import type { Inspection, Row, WorkloadId } from "./rollout-plan.ts";
+import type { Workload } from "./workload.ts";
+
+/** An inspector, before it works: plain data plus `setUp`. */
+export interface InspectorDefinition {
+  /** The name of its feature. */
+  readonly name: string;
+  /** What it may do beyond reading namespaces and workloads and restarting these. */
+  readonly access: readonly AccessRule[];
+  /** Names of the labels and annotations of workloads that it reads. Default none. */
+  readonly reads?: (name: string) => boolean;
+  /** What Events say of restarts that it asked for. */
+  readonly events: RestartEvents;
+  /** Declares watches. Called once for each fleet, before anything is inspected. */
+  setUp(scope: InspectorScope): Inspector;
+  /** Shows the rows that it has a part in, as metrics. Called by the controller alone. */
+  metrics(metrics: Metrics): RolloutMetrics;
+}
+
+/** The Events about a workload that was restarted. */
+export interface RestartEvents {
+  /** The reason of the Event of a restart; its message says why. */
+  readonly restarted: string;
+  readonly finished: Pick<PlannedEvent, "reason" | "message">;
+  /** What was restarted and does not get healthy. */
+  readonly stuck: string;
+}
+
+/** What an inspector is made with. */
+export interface InspectorScope extends Pick<ControllerScope, "watch"> {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly metrics: Metrics | undefined;
+  /** Aborts when nobody will inspect any more. */
+  readonly signal: AbortSignal;
+  /** `operator`: with the operator's rights and from within the cluster. `viewer`: with the rights of somebody who looks, from anywhere. */
+  readonly asker: "operator" | "viewer";
+  /** Whether somebody wants inspections at present: nobody is asked on behalf of a standby. */
+  isWanted(this: void): boolean;
+  /** The labels of each namespace. */
+  readonly namespaces: Cache<Readonly<Record<string, string>>>;
+  /** By the name of their kind. Rollouts join when their CRD is there. */
+  readonly workloads: ReadonlyMap<string, Cache<Workload>>;
+  /** Everything that is inspected, of one namespace or all. */
+  ids(this: void, namespace?: string): readonly WorkloadId[];
+  /** These are to be inspected again: something that they depend on has changed. */
+  due(this: void, ids: Iterable<WorkloadId>): void;
+}
+
+/** Inspects. Everything is answered from caches at once; what has to be asked is asked without waiting, and `due` follows the answer. */
+export interface Inspector {
+  /** `workload` is undefined for what is no workload of a kind that can be restarted. Undefined: there is nothing to say about it. */
+  inspect(id: WorkloadId, workload: DeepReadonly<Workload> | undefined): Finding | undefined;
+  /** The same with everything that it depends on read and asked anew, right before a restart. Rejects if that cannot be read. */
+  lookAgain(workload: DeepReadonly<Workload>, asking: { readonly client: Client; readonly signal: AbortSignal }): Promise<Finding | undefined>;
+  /** What it inspects besides workloads. */
+  ids(namespace?: string): Iterable<WorkloadId>;
+  /** The uid of one of these, if it is known. */
+  uidOf(id: WorkloadId): string | undefined;
+  /** What it watches itself. */
+  readonly caches: readonly Cache<unknown>[];
+  /** Resolves when nothing is being asked. */
+  answered(): Promise<void>;
+}
+
+/** What an inspection gives. */
+export interface Finding {
+  readonly inspection: Inspection;
+  /** The inspection is about as many pods of the last restart as there should be. */
+  readonly replaced: boolean;
+  /** Why it should not be restarted all the same. */
+  readonly blocker: SkipReason | undefined;
+  /** Of a last look: whether new pods would be admitted could not be asked. */
+  readonly isUnchecked?: boolean;
+  /** When to look again, unless `due` says so earlier. */
+  readonly againInMs: number | undefined;
+}
+
+/** Counts and shows for an inspector. */
+export interface RolloutMetrics {
+  /** All rows of a plan that it has a part in. */
+  show(rows: readonly Row[]): void;
+  /** Another process shows them from now on. */
+  hide(): void;
+  restarted(reason: string): void;
+  restartFailed(): void;
+}

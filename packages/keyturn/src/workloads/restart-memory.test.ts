@@ -1,0 +1,51 @@
+import { createClient, isApiError, seededRandom } from "@keyturn/runtime";
+import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { type Remembered, RestartRecord } from "./restart-memory.ts";
+
+function world() {
+  const clock = new VirtualClock();
+  const server = new SimulatedApiServer({ clock, random: seededRandom(1) });
+  const network = new SimulatedNetwork({ server, clock, random: seededRandom(2) });
+  const client = createClient(network.connect({ name: "one", clock: new ProcessClock(clock) }), { clock, random: seededRandom(3) });
+  const run = async <T>(work: Promise<T>): Promise<T> => {
+    const done = work.finally(() => {});
+    await clock.advance(10_000);
+    return done;
+  };
+  return { client, run };
+}
+
+const entry = (atMs: number, restartedFor?: string): Remembered => ({ uid: "u", atMs, generation: 3, restartedFor, wasUnhealthy: false });
+const { signal } = new AbortController();
+
+test("what was written is read, by another process too, and never over what that one wrote", async () => {
+  const { client, run } = world();
+  const [one, two] = [new RestartRecord("default"), new RestartRecord("default")];
+  expect(await run(one.read(client, signal))).toBe("absent");
+  expect(await run(two.read(client, signal))).toBe("absent");
+  const memory = new Map([["Deployment/shop/web", entry(5, "d1")]]);
+  expect(await run(one.write(client, memory))).toBe(true);
+  const failed = await run(two.write(client, new Map()).catch((error: unknown) => error));
+  expect(isApiError(failed, "AlreadyExists")).toBe(true);
+  expect(await run(two.read(client, signal))).toEqual(memory);
+  await run(one.write(client, new Map([...memory, ["Deployment/shop/b", entry(6)]])));
+  const late = await run(two.write(client, new Map()).catch((error: unknown) => error));
+  expect(isApiError(late, "Conflict")).toBe(true);
+});
+
+test("it is bounded: what has not helped stays longest, then what is latest", async () => {
+  const { client, run } = world();
+  const record = new RestartRecord("default");
+  await run(record.read(client, signal));
+  const name = "x".repeat(240);
+  const many = Array.from({ length: 3000 }, (_, index) => [`Deployment/${name}/${index}`, entry(index, index === 0 ? "d1" : undefined)] as const);
+  expect(await run(record.write(client, new Map(many)))).toBe(true);
+  const kept = await run(record.read(client, signal));
+  if (typeof kept === "string") throw new Error(kept);
+  expect(kept.size).toBeGreaterThan(300);
+  expect(kept.size).toBeLessThanOrEqual(1000);
+  expect(kept.has(`Deployment/${name}/0`)).toBe(true);
+  expect(kept.has(`Deployment/${name}/1`)).toBe(false);
+  expect(kept.has(`Deployment/${name}/2999`)).toBe(true);
+});

@@ -1,0 +1,336 @@
+// Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run, the page and `keyturn plan` all use this one function.
+import { type Blocker, earliest } from "@keyturn/runtime";
+import type { Remembered, RestartMemory } from "./restart-memory.ts";
+import { type MaintenanceWindows, nextOpeningMs } from "../feature/maintenance-window.ts";
+import { pauseOf } from "../feature/pause-and-selection.ts";
+import type { SkipReason, WaitReason } from "./reasons.ts";
+
+/** Names a workload, or something else that pods belong to. */
+export interface WorkloadRef {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `kind/namespace/name`. Two workloads of one name and different kinds are two. */
+export type WorkloadId = string;
+
+/** How the live pods compare with what new ones would get. Reasons are the inspector's. */
+export type Inspection =
+  | { readonly type: "current" }
+  /** `digest` stands for what was expected; see `covers`. */
+  | { readonly type: "outdated"; readonly reason: string; readonly message: string; readonly digest: string }
+  /** `reason` is `Pending` while it will be known soon. */
+  | { readonly type: "unknown"; readonly reason: string; readonly message: string };
+
+/**
+ * How far a workload's last change has come: `rolling` while pods are still to be replaced, `unhealthy` when all are but not all are available, `finished` otherwise.
+ */
+export type Progress = "rolling" | "unhealthy" | "finished";
+
+/** A workload that the plan has to deal with: one that is not current, or that we restarted and whose rollout is not finished. */
+export interface Candidate {
+  readonly ref: WorkloadRef;
+  readonly uid: string;
+  readonly generation: number;
+  readonly inspection: Inspection;
+  /** The names of the inspectors that say so. */
+  readonly by: readonly string[];
+  readonly progress: Progress;
+  /** It carries our label: we restarted it and have not seen its rollout finished. */
+  readonly restarting: boolean;
+  /** When anybody last restarted it by the annotation, as `RestartTimes` has it: at the latest when that was first seen. */
+  readonly restartedAtMs: number | undefined;
+  /** The first pod of its last change is there. */
+  readonly isStarted: boolean;
+  /** Whether new pods would be admitted could not be asked, so that the first new pod of the namespace has to show it. */
+  readonly isUnchecked?: boolean | undefined;
+  /** As many pods of its last restart are seen as it should have, so that the inspection is about those. */
+  readonly replaced: boolean;
+  /** What makes a restart pointless, impossible or unwanted. */
+  readonly blocker: SkipReason | undefined;
+  /** The annotation that pauses it, as it was written. */
+  readonly paused: string | undefined;
+  /** The digest of what the restart under way is to bring; with none under way, of what the last restart did not bring. */
+  readonly restartedFor: string | undefined;
+  /** A restart, or the end of one, that the API server did not take: until when it is not tried again. */
+  readonly refused?: Blocker | undefined;
+}
+
+/** How much may happen at a time. */
+export interface Limits {
+  /** Workloads that may be rolling at a time; 0 for no limit. */
+  readonly maxRollouts: number;
+  /** Between two restarts of any workloads. */
+  readonly restartDelayMs: number;
+  /** Between two restarts of one workload. */
+  readonly cooldownMs: number;
+  /** How long a rollout may take; 0 for as long as it likes. */
+  readonly rolloutTimeoutMs: number;
+  /** A rollout that takes longer does not keep others from being restarted. */
+  readonly continueWhenStuck: boolean;
+  readonly maintenance: MaintenanceWindows;
+}
+
+/** Everything that the plan is made from. */
+export interface ObservedFleet {
+  readonly candidates: readonly Candidate[];
+  /** Restarts under way that the API server knows of, with their time, whether or not the caches show them already. */
+  readonly rolling: ReadonlyMap<WorkloadId, number | undefined>;
+  /** What the operator remembers of its own restarts; undefined if it cannot: then labels and annotations are believed. */
+  readonly memory?: RestartMemory | undefined;
+  /** When any workload was last restarted, in whole seconds. */
+  readonly lastRestartMs: number | undefined;
+  /** When this process last sent a restart: what is remembered of it was written down before, and that may have taken its time. */
+  readonly sentMs?: number | undefined;
+  /** What keeps everything from being restarted now. */
+  readonly blocker?: Blocker<"ClockSkew"> | undefined;
+}
+
+/** What is decided about one workload. */
+export type Decision =
+  /** `digest` stands for what it is to bring. */
+  | { readonly type: "restart"; readonly digest: string }
+  /** Our restart of it is under way; `stuck` if it takes too long. */
+  | { readonly type: "rolling"; readonly stuck: boolean }
+  /** Our restart of it has come to its end; `helped` unless its pods still lack the very thing that it was restarted for. */
+  | { readonly type: "finish"; readonly helped: boolean }
+  | {
+      readonly type: "wait";
+      readonly reason: WaitReason;
+      readonly untilMs: number | undefined;
+      /** More than the reason. */ readonly message?: string;
+    }
+  | { readonly type: "skip"; readonly reason: SkipReason; /** When that ends by itself, if it does. */ readonly untilMs?: number | undefined }
+  | { readonly type: "unknown"; readonly reason: string };
+
+/** One workload and what is decided about it. */
+export interface Row {
+  readonly id: WorkloadId;
+  readonly ref: WorkloadRef;
+  /** What is wrong with its pods; undefined if nothing is, or if that is not known. */
+  readonly outdated: string | undefined;
+  /** The same in words, or why it is not known; empty if nothing is wrong. */
+  readonly why: string;
+  /** The names of the inspectors that say so. */
+  readonly by: readonly string[];
+  readonly decision: Decision;
+}
+
+/** The plan. */
+export interface RolloutPlan {
+  /** All candidates, by id. */
+  readonly rows: readonly Row[];
+  /** When time alone changes the plan; undefined if only a change of the fleet can. */
+  readonly nextAtMs: number | undefined;
+}
+
+/** The annotation has whole seconds: a restart may be that much later than it says, and two within one second would be one. */
+const restartTimeStepMs = 1000;
+
+/**
+ * Plans. Restarts go by health and then by id, so that every leader would choose the same: what works is moved first, and what was broken before holds
+ * nobody up.
+ */
+export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number): RolloutPlan {
+  const { memory } = fleet;
+  const candidates = fleet.candidates
+    .map((candidate) => ({ id: workloadId(candidate.ref), candidate, remembered: rememberedOf(memory, candidate) }))
+    .sort((left, right) => (left.id < right.id ? -1 : 1));
+  const labelled = new Map(fleet.rolling);
+  for (const { id, candidate } of candidates) {
+    if (isFinished(candidate)) labelled.delete(id);
+    else if (candidate.restarting) labelled.set(id, candidate.restartedAtMs);
+  }
+  // Anybody can write the label: only what we remember having restarted counts, and since when.
+  const rolling = new Map<WorkloadId, { readonly sinceMs: number | undefined; readonly wasUnhealthy: boolean }>();
+  for (const [id, sinceMs] of labelled) {
+    const known = memory?.get(id);
+    if (!memory) rolling.set(id, { sinceMs, wasUnhealthy: false });
+    else if (known) rolling.set(id, { sinceMs: known.atMs, wasUnhealthy: known.wasUnhealthy });
+  }
+  const late = Array.from(rolling).filter(([, { sinceMs }]) => isLate(sinceMs, limits, nowMs));
+  const stuck = new Set(late.flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : [id])));
+  const pace = new Pace(fleet, limits, {
+    nowMs,
+    // What was broken before gets its time like others, and no more.
+    rolling: rolling.size - late.length + (limits.continueWhenStuck ? 0 : stuck.size),
+    stuckNamespaces: new Set(limits.continueWhenStuck ? [] : Array.from(stuck, (id) => workloadRef(id).namespace)),
+    startingNamespaces: new Set(
+      candidates.flatMap(({ id, candidate }) => (rolling.has(id) && !candidate.isStarted ? [candidate.ref.namespace] : [])),
+    ),
+  });
+
+  const decisions = new Map<WorkloadId, Decision>();
+  const due: (typeof candidates)[number][] = [];
+  for (const each of candidates) {
+    const { id, candidate, remembered } = each;
+    const { inspection } = candidate;
+    const own = ((): Decision | undefined => {
+      if (isFinished(candidate)) {
+        return { type: "finish", helped: inspection.type !== "outdated" || !covers(candidate.restartedFor, inspection.digest) };
+      }
+      if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
+      if (inspection.type === "unknown") return { type: "unknown", reason: inspection.reason };
+      return ownDecision(candidate, remembered, { limits, nowMs });
+    })();
+    if (own) decisions.set(id, own);
+    else due.push(each);
+  }
+  const isUnhealthy = ({ candidate }: (typeof due)[number]): number => Number(candidate.progress === "unhealthy");
+  for (const { id, candidate } of due.toSorted((left, right) => isUnhealthy(left) - isUnhealthy(right))) decisions.set(id, pace.next(candidate));
+
+  const rows = candidates.map(({ id, candidate: { ref, inspection, by } }): Row => {
+    const why = inspection.type === "current" ? "" : inspection.message;
+    const outdated = inspection.type === "outdated" ? inspection.reason : undefined;
+    return { id, ref, outdated, why, by, decision: decisions.get(id) ?? { type: "unknown", reason: "Pending" } };
+  });
+  const times = [
+    ...rows.map(({ decision }) => ("untilMs" in decision ? decision.untilMs : undefined)),
+    ...Array.from(rolling.values(), ({ sinceMs }) =>
+      sinceMs !== undefined && limits.rolloutTimeoutMs > 0 && sinceMs + limits.rolloutTimeoutMs > nowMs
+        ? sinceMs + limits.rolloutTimeoutMs
+        : undefined,
+    ),
+  ];
+  return { rows, nextAtMs: earliest(times) };
+}
+
+/** What is remembered of this very workload, if its restart took place. */
+function rememberedOf(memory: RestartMemory | undefined, { ref, uid, generation }: Candidate): Remembered | undefined {
+  const known = memory?.get(workloadId(ref));
+  return known && known.uid === uid && generation > known.generation ? known : undefined;
+}
+
+/** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. Until that can be written down it counts. */
+function isFinished({ restarting, progress, replaced, inspection, refused }: Candidate): boolean {
+  return restarting && progress === "finished" && replaced && inspection.type !== "unknown" && !refused;
+}
+
+/** Several reasons for a restart are one digest. */
+const digestSeparator = "+";
+
+/** The digest of all of these. */
+export function joinedDigest(digests: readonly string[]): string {
+  return digests.join(digestSeparator);
+}
+
+/** True if a restart for the one was also for all of the other. */
+export function covers(restartedFor: string | undefined, digest: string): boolean {
+  const known = restartedFor?.split(digestSeparator) ?? [];
+  return digest.split(digestSeparator).every((each) => known.includes(each));
+}
+
+function isLate(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowMs: number): boolean {
+  return sinceMs !== undefined && rolloutTimeoutMs > 0 && nowMs >= sinceMs + rolloutTimeoutMs;
+}
+
+/** What the workload's own state says, whatever the others do; undefined if it may be restarted as far as it is concerned. */
+function ownDecision(
+  candidate: Candidate,
+  remembered: Remembered | undefined,
+  { limits, nowMs }: { readonly limits: Limits; readonly nowMs: number },
+): Decision | undefined {
+  const { inspection, blocker, paused, restartedFor, progress, refused } = candidate;
+  const restartedAtMs = latest(candidate.restartedAtMs, remembered?.atMs);
+  // A workload that is current is among the candidates only while it is rolling.
+  if (inspection.type !== "outdated") return { type: "rolling", stuck: false };
+  const skip = (reason: SkipReason): Decision => ({ type: "skip", reason });
+  const pause = pauseOf(paused, nowMs);
+  if (pause) return { type: "skip", reason: "Paused", untilMs: pause.untilMs };
+  if (blocker !== undefined) return skip(blocker);
+  if (covers(restartedFor, inspection.digest)) return skip("RestartWithoutEffect");
+  // For the same reason a workload is restarted once, whatever was done to its annotations since.
+  if (remembered && covers(remembered.restartedFor, inspection.digest) && progress !== "rolling") {
+    return skip(isTakenBack(candidate, remembered) ? "RestartTakenBack" : "RestartWithoutEffect");
+  }
+  if (progress === "rolling") return { type: "wait", reason: "RolloutInProgress", untilMs: undefined };
+  const cooldownMs = limits.cooldownMs + restartTimeStepMs;
+  if (restartedAtMs !== undefined && nowMs - restartedAtMs < cooldownMs) {
+    return { type: "wait", reason: "CoolingDown", untilMs: restartedAtMs + cooldownMs };
+  }
+  if (refused) return { type: "wait", reason: "RestartFailed", untilMs: refused.untilMs, message: refused.message };
+  return undefined;
+}
+
+/** The template no longer has the time of the restart, nor a later one. */
+function isTakenBack({ restartedAtMs }: Candidate, { atMs }: Remembered): boolean {
+  return restartedAtMs === undefined || restartedAtMs < Math.floor(atMs / restartTimeStepMs) * restartTimeStepMs;
+}
+
+function latest(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined ? right : right === undefined ? left : Math.max(left, right);
+}
+
+/** How many more workloads may be restarted in this run. */
+class Pace {
+  readonly #limits: Limits;
+  readonly #nowMs: number;
+  readonly #stuckNamespaces: ReadonlySet<string>;
+  /** Those in which the first new pod of a restart is not there yet. */
+  readonly #startingNamespaces: Set<string>;
+  #free: number;
+  #halt: Decision | undefined;
+
+  constructor(
+    { lastRestartMs, sentMs = 0, memory, blocker }: ObservedFleet,
+    limits: Limits,
+    { nowMs, rolling, stuckNamespaces, startingNamespaces }: PaceState,
+  ) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#stuckNamespaces = stuckNamespaces;
+    this.#startingNamespaces = new Set(startingNamespaces);
+    this.#free = limits.maxRollouts === 0 ? Infinity : limits.maxRollouts - rolling;
+    const opensMs = nextOpeningMs(limits.maintenance, nowMs);
+    if (blocker) this.#halt = { type: "wait", reason: blocker.reason, untilMs: blocker.untilMs, message: blocker.message };
+    else if (opensMs > nowMs) this.#halt = { type: "wait", reason: "OutsideWindow", untilMs: opensMs };
+    // What we remember is exact and nobody else's; what is written on workloads has whole seconds.
+    else if (memory) for (const atMs of [sentMs, ...Array.from(memory.values(), (each) => each.atMs)]) this.#delayFrom(Math.min(atMs, nowMs));
+    else if (lastRestartMs !== undefined) this.#delayFrom(lastRestartMs + restartTimeStepMs);
+  }
+
+  /** Decides about the next workload that is due. */
+  next({ ref: { namespace }, inspection, isUnchecked }: Candidate): Decision {
+    // One namespace's trouble stops that namespace; the fleet stops when all of its room is taken.
+    if (this.#stuckNamespaces.has(namespace)) return { type: "wait", reason: "RolloutStuck", untilMs: undefined };
+    if (this.#halt) return this.#halt;
+    if (isUnchecked && this.#startingNamespaces.has(namespace)) return { type: "wait", reason: "FirstPod", untilMs: undefined };
+    if (this.#free <= 0) return { type: "wait", reason: "RolloutLimit", untilMs: undefined };
+    this.#free--;
+    this.#startingNamespaces.add(namespace);
+    this.#delayFrom(this.#nowMs);
+    return { type: "restart", digest: inspection.type === "outdated" ? inspection.digest : "" };
+  }
+
+  #delayFrom(restartMs: number): void {
+    const { restartDelayMs } = this.#limits;
+    const untilMs = restartMs + restartDelayMs;
+    const known = this.#halt && "untilMs" in this.#halt ? (this.#halt.untilMs ?? 0) : 0;
+    if (restartDelayMs > 0 && untilMs > Math.max(this.#nowMs, known)) this.#halt = { type: "wait", reason: "RestartDelay", untilMs };
+  }
+}
+
+/** What is under way. */
+interface PaceState {
+  readonly nowMs: number;
+  readonly rolling: number;
+  readonly stuckNamespaces: ReadonlySet<string>;
+  readonly startingNamespaces: ReadonlySet<string>;
+}
+
+/** The last of these restarts; one in the future was not written by our clock, and says nothing about when it was. */
+export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
+  const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
+  return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+}
+
+export function workloadId({ kind, namespace, name }: WorkloadRef): WorkloadId {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** The inverse of `workloadId`. */
+export function workloadRef(id: WorkloadId): WorkloadRef {
+  const [kind = "", namespace = "", name = ""] = id.split("/");
+  return { kind, namespace, name };
+}

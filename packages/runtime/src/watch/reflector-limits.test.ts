@@ -1,0 +1,82 @@
+// A server that sends more than it may: the watch gives the connection up, says why, and goes on.
+import { expect, test } from "vitest";
+import { defineKind } from "../client/kind.ts";
+import { silentLog } from "../manager/lease-simulation.fixture.ts";
+import { seededRandom } from "../random.ts";
+import { VirtualClock } from "../testing/virtual-clock.ts";
+import { Reflector, watchSource } from "./reflector.ts";
+import { bookmarkLine, listBody, objectLine, ScriptedServer } from "./scripted-server.fixture.ts";
+import type { WatchEvent } from "./step.ts";
+import type { WatchLimits } from "./watch-limits.ts";
+
+const widget = defineKind({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
+
+function watch(limits: Partial<WatchLimits>): {
+  readonly server: ScriptedServer;
+  readonly clock: VirtualClock;
+  readonly events: WatchEvent<unknown>[];
+  readonly problem: () => unknown;
+} {
+  const server = new ScriptedServer();
+  const clock = new VirtualClock();
+  const events: WatchEvent<unknown>[] = [];
+  const reflector = new Reflector<unknown>({
+    source: watchSource(widget, {}, "whole"),
+    keep: (object) => object,
+    deliver: (event) => void events.push(event),
+    transport: server,
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    limits,
+  });
+  void reflector.run(new AbortController().signal);
+  return { server, clock, events, problem: () => reflector.state.problem };
+}
+
+test("an event that is too long ends the watch with a reason, and it is opened again", async () => {
+  const { server, clock, events, problem } = watch({ maxEventBytes: 1_000 });
+  await clock.advance(0);
+  server.last.answer(200);
+  server.last.line(objectLine("ADDED", "a", "1"));
+  server.last.line(bookmarkLine("2", true));
+  await clock.advance(0);
+  const long = server.last;
+  long.send(Buffer.alloc(1_001, "x"));
+  await clock.advance(0);
+  expect(long.aborted).toBe(true);
+  expect(problem()).toEqual({ type: "failing", error: "an event of the watch is longer than 1000 bytes: ask for less or raise maxEventBytes" });
+  await clock.advance(2_000);
+  expect(server.exchanges).toHaveLength(2);
+  expect(events.map(({ type }) => type)).toEqual(["init", "initApply", "initDone"]);
+});
+
+test("a page that is too long is not read to its end, and asked for again with fewer objects", async () => {
+  const { server, clock, events } = watch({ maxBodyBytes: 1_000, pageSize: 100 });
+  await clock.advance(0);
+  server.last.answer(400);
+  server.last.end();
+  await clock.advance(0);
+  const sizes: (string | null)[] = [];
+  for (let tries = 0; tries < 4; tries++) {
+    const page = server.last;
+    sizes.push(page.query.get("limit"));
+    page.answer(200);
+    page.send(tries < 3 ? Buffer.alloc(1_001, " ") : listBody("7", ["a"]));
+    page.end();
+    await clock.advance(60_000);
+  }
+  expect(sizes).toEqual(["100", "12", "1", "1"]);
+  expect(events.map(({ type }) => type)).toEqual(["init", "initApply", "initDone"]);
+});
+
+test("the body of a refusal that is too long is left unread", async () => {
+  const { server, clock, problem } = watch({});
+  await clock.advance(0);
+  const refused = server.last;
+  refused.answer(500);
+  refused.send(Buffer.alloc(2 * 1024 * 1024, " "));
+  await clock.advance(0);
+  expect(refused.aborted).toBe(true);
+  expect(problem()).toMatchObject({ type: "failing", error: expect.stringContaining("500") });
+});

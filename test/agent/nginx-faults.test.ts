@@ -1,0 +1,98 @@
+// A real nginx, the operator, an agent, handshakes all the time, and one fault after the other in single certificates, in the whole set and on the disk:
+// no handshake fails, and none gets a certificate that nobody meant.
+import { appendFile, chmod, cp, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Secret } from "@keyturn/runtime";
+import { issueCertificate } from "@keyturn/runtime/testing";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { verifiedNamespace } from "../checksum/verified-namespace.ts";
+import { AgentNamespace, authority, certificateFor, type RunningAgent } from "./agent-namespace.ts";
+import { nginxCommand } from "./tls-configuration.ts";
+import { gatewayFolder, startTlsGateway } from "./tls-gateway.ts";
+
+const cluster = useSharedCluster();
+const hosts = { "one.test": "web-1", "two.test": "web-2", "three.test": "web-3", "four.test": "web-4", "five.test": "web-5" };
+type Host = keyof typeof hosts;
+const allHosts = Object.keys(hosts) as readonly Host[];
+
+test("whatever goes wrong, only certificates that were meant are served", { timeout: 900_000 }, async () => {
+  await using place = await verifiedNamespace(cluster(), "faults");
+  const world = await AgentNamespace.in(cluster(), place.namespace);
+  const operator = await place.startOperator();
+  const [folder, gatewayFiles] = [await temporaryFolder(), await gatewayFolder()];
+  const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 } as const;
+  const start = (): Promise<RunningAgent> => world.start({ folder, notice, pauseMs: 500 });
+  const put = (host: Host, version: number): Promise<void> => world.put(hosts[host], certificateFor(host, version));
+  const stateIs = (agent: RunningAgent, expected: object): Promise<void> => soon(async () => expect(await agent.status()).toMatchObject(expected));
+
+  for (const host of allHosts) await put(host, 1);
+  let agent = await start();
+  await stateIs(agent, { state: "verified", secrets: { promoted: 5 } });
+  const gateway = await startTlsGateway(gatewayFiles, folder, hosts);
+  await gateway.seen({ "one.test": "one.test 1", "five.test": "five.test 1" });
+
+  // A key that is not the certificate's, a version that is lost, a certificate that has expired, and another certificate renewed meanwhile.
+  await world.put("web-1", { ...certificateFor("one.test", 666), privateKey: certificateFor("one.test", 667).privateKey });
+  await cluster().client.mergePatch(
+    Secret,
+    { namespace: place.namespace, name: "web-2" },
+    { metadata: { annotations: { [defaultVersionAnnotation]: null } } },
+  );
+  const hourMs = 3_600_000;
+  const expired = { usage: "server", commonName: "four.test 669", hosts: ["four.test"], notBeforeInMs: -2 * hourMs, notAfterInMs: -hourMs } as const;
+  await world.put("web-4", { ...issueCertificate(authority, expired), version: 2 });
+  await put("three.test", 2);
+  await gateway.seen({ "one.test": "one.test 1", "two.test": "two.test 1", "three.test": "three.test 2", "four.test": "four.test 1" });
+  const alarms = [{ alarm: "BadCertificate" }, { alarm: "LeftOut" }, { alarm: "InvalidDates" }];
+  await stateIs(agent, { state: "verified", heldCount: 3, alarms });
+  for (const host of ["one.test", "two.test", "four.test"] as const) await put(host, 3);
+  await gateway.seen({ "one.test": "one.test 3", "two.test": "two.test 3", "four.test": "four.test 3" });
+  await stateIs(agent, { state: "verified", alarms: [] });
+
+  // Four of five are deleted by mistake, and written again.
+  for (const host of allHosts.slice(1)) await world.remove(hosts[host]);
+  await soon(async () => expect(await operator.metrics()).toMatch(/keyturn_checksum_held\{kind="SecretCheckSum",.*\} 1/));
+  await gateway.seen({ "two.test": "two.test 3", "five.test": "five.test 1" });
+  for (const host of allHosts.slice(1)) await put(host, 4);
+  await gateway.seen({ "two.test": "two.test 4", "five.test": "five.test 4" });
+  await stateIs(agent, { state: "verified", alarms: [] });
+
+  // An old certificate comes back, as from a backup, and another one is renewed. Then somebody means it.
+  await world.put("web-1", certificateFor("one.test", 2));
+  await put("two.test", 5);
+  await gateway.seen({ "one.test": "one.test 3", "two.test": "two.test 5" });
+  await stateIs(agent, { state: "verified", alarms: [{ alarm: "OlderCertificate" }] });
+  expect(gateway.handshakes.some(({ certificate }) => certificate === "one.test 2")).toBe(false);
+  await put("one.test", 6);
+  await gateway.seen({ "one.test": "one.test 6" });
+
+  // The disk is damaged while the agent is away: a certificate is edited, another torn, a key opened to all, the manifest cut off, `current` a folder.
+  const damages: readonly (() => Promise<unknown>)[] = [
+    () => appendFile(join(folder, "current", "web-3", "tls.crt"), "x"),
+    () => truncate(join(folder, "current", "web-4", "tls.key"), 10),
+    () => chmod(join(folder, "current", "web-5", "tls.key"), 0o644),
+    () => truncate(join(folder, "current", "manifest.json"), 100),
+    () => writeFile(join(folder, "current", "web-3", "tls.crt"), certificateFor("three.test", 668).certificate),
+    async () => {
+      await cp(join(folder, "current"), join(folder, "copy"), { recursive: true, dereference: true });
+      await rm(join(folder, "current"));
+      await rename(join(folder, "copy"), join(folder, "current"));
+    },
+  ];
+  for (const [index, damage] of damages.entries()) {
+    await agent.stop();
+    await damage();
+    agent = await start();
+    await put("two.test", 7 + index);
+    await gateway.seen({ "two.test": `two.test ${7 + index}`, "three.test": "three.test 4" });
+    await stateIs(agent, { state: "verified", alarms: [] });
+  }
+  expect((await stat(join(folder, "current", "web-5", "tls.key"))).mode & 0o777).toBe(0o600);
+
+  await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(2000));
+  expect(gateway.failures).toEqual([]);
+  const unmeant = new Set(["one.test 2", "one.test 666", "one.test 667", "three.test 668", "four.test 669"]);
+  expect(gateway.handshakes.filter(({ certificate }) => unmeant.has(certificate))).toEqual([]);
+});

@@ -1,0 +1,80 @@
+// Wider scopes on a real API server: one checksum over several namespaces, as Tengine computes it by default, and an agent that serves all of them.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { loadConfig, Namespace, Secret } from "@keyturn/runtime";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
+import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
+import { secretData } from "../../packages/keyturn/test/certificates.ts";
+import { keepAll, startAgent } from "../agent/agent-namespace.ts";
+import { startTengineReader } from "./tengine-reader.ts";
+import { certificate, VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
+
+const cluster = useCluster();
+
+/** Two namespaces that ask for checksums, beside the one in which they are published. */
+async function labelledNamespaces(labels: Readonly<Record<string, string>> = {}): Promise<readonly [string, string]> {
+  const names = [await cluster().namespace("one"), await cluster().namespace("two")] as const;
+  for (const name of names)
+    await cluster().client.mergePatch(Namespace, { name }, { metadata: { labels: { "keyturn.io/checksum": "enabled", ...labels } } });
+  return names;
+}
+
+async function put(namespace: string, name: string, version: number, index: number): Promise<void> {
+  const { certificate: chain, privateKey } = certificate(index);
+  const metadata = { namespace, name, annotations: { [defaultVersionAnnotation]: String(version) } };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data: secretData(chain, privateKey) };
+  await cluster().apply(secret);
+}
+
+test("scope all: Tengine with its flags' defaults passes, and an agent serves every namespace, files by namespace", async () => {
+  await using place = await verifiedNamespace(cluster(), "gateways");
+  const home = place.namespace;
+  const [one, two] = await labelledNamespaces();
+  using reader = await startTengineReader(cluster());
+  await place.startClusterOperator({ "checksum.scope": "all", "checksum.publish-in": home });
+  await put(one, "shop-1", 1, 0);
+  await put(two, "bank-2", 1, 1);
+  await place.published(["1-1", "2-1"]);
+  await soon(() => expect(reader.check()).toBe("pass"));
+
+  const agent = await startAgent({
+    namespace: home,
+    scopeChoice: { choice: { type: "labelled", labels: "keyturn.io/checksum=enabled" }, rule: { type: "all", publishIn: home } },
+    members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
+    rules: { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false },
+    connect: () => loadConfig({ kubeconfig: cluster().adminKubeconfig, env: {} }),
+  });
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 2 } }));
+  expect((await readdir(join(agent.folder, "current"))).toSorted()).toEqual(["manifest.json", one, two].toSorted());
+  expect(await readFile(join(agent.folder, "current", two, "bank-2", "tls.crt"), "utf8")).toBe(certificate(1).certificate);
+
+  // The same number in another namespace is told about, and counts on both sides.
+  await put(two, "club-1", 7, 2);
+  const { metadata } = await place.published(["1-1", "1-7", "2-1"]);
+  await soon(async () => {
+    const [newest] = await place.checksums();
+    expect(newest?.status?.problems).toEqual([{ name: `${two}/club-1`, reason: "DuplicateNumber" }]);
+  });
+  await soon(() => expect(reader.check()).toBe("pass"));
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 3 } }));
+
+  // A namespace that is no longer chosen leaves the scope.
+  await cluster().client.delete(Secret, { namespace: two, name: "club-1" });
+  await cluster().client.mergePatch(Namespace, { name: one }, { metadata: { labels: { "keyturn.io/checksum": null } } });
+  await place.published(["2-1"]);
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 1 } }));
+  expect(metadata.namespace).toBe(home);
+});
+
+test("scope by label: namespaces with the same value are one", async () => {
+  await using place = await verifiedNamespace(cluster(), "fleets");
+  const [one, two] = await labelledNamespaces({ fleet: "east" });
+  await place.startClusterOperator({ "checksum.scope": "fleet" });
+  await put(one, "shop-1", 1, 0);
+  await put(two, "bank-2", 1, 1);
+  const [home = ""] = [one, two].toSorted();
+  await new VerifiedNamespace(cluster(), home, "").published(["1-1", "2-1"]);
+});

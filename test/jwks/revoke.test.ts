@@ -1,0 +1,32 @@
+// `keyturn revoke`: finds the key by any of its names, asks, withdraws it everywhere, and says when nobody accepts it any more.
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { typed } from "../support/typed-command.ts";
+import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
+
+const cluster = useSharedCluster();
+
+test("withdraws a key from every document that has it, and refuses what it does not know or nobody confirmed", async () => {
+  await using place = await publishingNamespace(cluster(), "revoking");
+  await place.startOperator();
+  const [leaked, other] = [makeCertificate(), makeCertificate()];
+  await place.putSecret("signer", leaked);
+  await place.putSecret("next", other);
+  await place.putConfig("site", { certificateSecrets: ["next"], nginxConfigMapName: "site-nginx", nginx: { cacheSeconds: 600 } });
+  await place.putJwks("old");
+  await place.conditionSays("site", "Published", "True Published");
+  await place.published("site-jwks", [leaked, other]);
+  const revoke = (...words: readonly string[]) => typed("revoke", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+
+  expect(await revoke("mistyped", "--yes")).toMatchObject({ code: 1, err: expect.stringContaining('nothing is known by "mistyped"') });
+  expect(await revoke(await kidOf(leaked))).toMatchObject({ code: 2, err: expect.stringMatching(/JWKSConfig .*\/site[^]*JWKS .*\/old[^]*--yes/) });
+  await place.published("site-jwks", [leaked, other]);
+
+  const done = await revoke(await kidOf(leaked), "--yes");
+  expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/site: withdrawn at .*; the last cache of the old document ends at /) });
+  await place.published("site-jwks", [other]);
+  expect(await place.kidsIn("old-jwks")).toEqual([]);
+  await place.conditionSays("site", "Ready", "False SigningKeyRevoked");
+  expect(await revoke(await kidOf(leaked), "--yes")).toMatchObject({ code: 1, err: expect.stringContaining("revoked already") });
+});
