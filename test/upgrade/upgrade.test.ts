@@ -129,15 +129,18 @@ describe.each(releases)("from %s", (version) => {
       leaderElection: { namespace: serviceAccount.namespace },
     });
     await isSettled(operator);
-    const after = await now();
+    // nginx's pods are rolled once, and until they are ready Served says so.
+    await soon(async () => {
+      const after = await now();
+      for (const [index, before] of restored.entries()) {
+        if (!isOurs(before)) continue;
+        const { conditions, rest } = said(after[index] ?? before);
+        expect(conditions).toEqual(expect.arrayContaining([...said(before).conditions]));
+        expect(rest).toMatchObject(said(before).rest);
+      }
+    });
     const isKept = (object: RecordedObject): boolean => !isNginx(object);
-    expect(after.filter(isKept).map(contentOf)).toEqual(restored.filter(isKept).map(contentOf));
-    for (const [index, before] of restored.entries()) {
-      if (!isOurs(before)) continue;
-      const { conditions, rest } = said(after[index] ?? before);
-      expect(conditions).toEqual(expect.arrayContaining([...said(before).conditions]));
-      expect(rest).toMatchObject(said(before).rest);
-    }
+    expect((await now()).filter(isKept).map(contentOf)).toEqual(restored.filter(isKept).map(contentOf));
   });
 
   it("the old CRDs, put back, lose no object and nothing that they know", async () => {
