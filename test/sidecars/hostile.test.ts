@@ -60,3 +60,25 @@ test("an istiod that answers otherwise than before is noticed, although nothing 
   await place.hasSidecar(Deployment, "web", newImage);
   expect(await metric(operator, 'keyturn_sidecars_restarts_total{reason="ImageDiffers"}')).toBe(1);
 });
+
+test.each([["true"], ["false"]])(
+  "what a LimitRange fills in is no difference of whole sidecars, with check-admission=%s",
+  { concurrent: true },
+  async (checked) => {
+    await using place = await meshNamespace(cluster(), "limits", { resources: { requests: { cpu: "100m" } } });
+    const defaults = { default: { cpu: "2", memory: "1Gi" }, defaultRequest: { cpu: "10m", memory: "16Mi" } };
+    const range = { metadata: { namespace: place.namespace, name: "defaults" }, spec: { limits: [{ type: "Container", ...defaults }] } };
+    await cluster().apply(Object.assign({ apiVersion: "v1", kind: "LimitRange" }, range));
+    await place.put(Deployment, "web", { replicas: 1 });
+    const operator = await place.startOperator({ "sidecars.compare-whole": "true", "sidecars.check-admission": checked });
+    await soon(() => expect(place.questions.length).toBeGreaterThan(0));
+    // What is really another sidecar is noticed, once.
+    await place.put(Deployment, "other", { replicas: 1 });
+    await place.upgrade({ tag: "1.27.0" });
+    await place.hasSidecar(Deployment, "web", newImage);
+    await place.hasSidecar(Deployment, "other", newImage);
+    const restarts = async (reason: string) => (await metric(operator, `keyturn_sidecars_restarts_total{reason="${reason}"}`)) ?? 0;
+    expect([await restarts("ImageDiffers"), await restarts("SidecarDiffers")]).toEqual([2, 0]);
+    await soon(async () => expect(await operator.metrics()).not.toMatch(/keyturn_sidecars_(outdated|skipped)_workloads\{.*\} [1-9]/));
+  },
+);
