@@ -1,12 +1,15 @@
 // A namespace of the shared cluster in which the JWKS controllers run with exactly the rights that they declare, and what tests do and look at there.
 import { Buffer } from "node:buffer";
 import {
+  collectionPath,
   type Condition,
   ConfigMap,
+  createHttpTransport,
   Deployment,
   Event,
   type Kind,
   type KubeObject,
+  loadConfig,
   managerAccess,
   type PolicyRule,
   policyRules,
@@ -14,7 +17,7 @@ import {
   Service,
   type Stored,
 } from "@keyturn/runtime";
-import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { type ClusterAccess, openWatch, type OpenWatch, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
 import { expect } from "vitest";
@@ -28,6 +31,19 @@ import { secretData, type TestCertificate } from "../../packages/keyturn/test/ce
 
 /** A key in a document, as verifiers see it. */
 export type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
+
+function keysOf({ data, binaryData }: Pick<ConfigMap, "data" | "binaryData">): readonly PublishedJwk[] {
+  const text = data?.["jwks.json"] ?? Buffer.from(binaryData?.["jwks.json"] ?? "", "base64").toString();
+  return (JSON.parse(text) as { readonly keys: readonly PublishedJwk[] }).keys;
+}
+
+/** What happened in a namespace since somebody looks. */
+interface Witness extends Disposable {
+  /** The documents of a ConfigMap that differed from the one before, by their kids. */
+  readonly documents: (configMapName: string) => readonly (readonly string[])[];
+  /** Every status of a JWKSConfig. */
+  readonly statuses: (name: string) => readonly NonNullable<JWKSConfig["status"]>[];
+}
 
 /** How an operator under test is started. */
 export interface StartOptions {
@@ -147,10 +163,27 @@ export class PublishingNamespace implements AsyncDisposable {
   /** The keys of a published document, in their order; undefined while there is no ConfigMap. Fails if it is no JWKS. */
   async keysIn(configMapName: string): Promise<readonly PublishedJwk[] | undefined> {
     const configMap = await this.get(ConfigMap, configMapName);
-    if (!configMap) return undefined;
-    const encoded = configMap.binaryData?.["jwks.json"];
-    const text = configMap.data?.["jwks.json"] ?? Buffer.from(encoded ?? "", "base64").toString();
-    return (JSON.parse(text) as { readonly keys: readonly PublishedJwk[] }).keys;
+    return configMap && keysOf(configMap);
+  }
+
+  /** Somebody who misses nothing that happens from now on. */
+  async witness(): Promise<Witness> {
+    const transport = createHttpTransport(await loadConfig({ kubeconfig: this.cluster.adminKubeconfig, env: {} }));
+    const watch = async (kind: typeof ConfigMap | typeof JWKSConfig): Promise<OpenWatch> => {
+      const { resourceVersion } = await this.cluster.client.list<KubeObject>(kind, { namespace: this.namespace });
+      return await openWatch(transport, `${collectionPath(kind, this.namespace)}?watch=true&resourceVersion=${resourceVersion}`);
+    };
+    const [configMaps, configs] = [await watch(ConfigMap), await watch(JWKSConfig)];
+    const seenOf = ({ lines }: OpenWatch, name: string): readonly unknown[] =>
+      lines.map(({ object }) => object).filter((object) => (object as KubeObject).metadata.name === name);
+    return {
+      documents: (name) => {
+        const texts = seenOf(configMaps, name).map((object) => keysOf(object as ConfigMap).map(({ kid }) => kid));
+        return texts.filter((kids, index) => index === 0 || kids.join() !== texts[index - 1]?.join());
+      },
+      statuses: (name) => seenOf(configs, name).map((object) => (object as JWKSConfig).status ?? {}),
+      [Symbol.dispose]: () => transport.close(),
+    };
   }
 
   /** The kids of a published document. */
