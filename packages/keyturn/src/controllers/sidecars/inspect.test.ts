@@ -1,4 +1,4 @@
-import { createClient, type Kind, MutatingWebhookConfiguration, Namespace, Pod, seededRandom } from "@keyturn/runtime";
+import { createClient, type Kind, MutatingWebhookConfiguration, Namespace, Pod, seededRandom, type Watch } from "@keyturn/runtime";
 import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
@@ -41,12 +41,10 @@ async function world(confirm: Confirm) {
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
   namespaces.put(namespace, {});
   const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
-  const inspector = new SidecarsInspector(
-    // What is kept is put by hand, in the shape that each watch keeps.
-    { ...scope, watch: cacheOf as never, ids: () => [id], due: () => {} },
-    options,
-    { expect: () => () => Promise.resolve(injected), confirm },
-  );
+  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf as Watch, ids: () => [id], due: () => {} }, options, {
+    expect: () => () => Promise.resolve(injected),
+    confirm,
+  });
   const metadata = { namespace, name, uid: "set", resourceVersion: "1" };
   const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image: "app:1" }] } };
   const workload = keepStatefulSet({ metadata, spec: { replicas: 1, serviceName: name, selector: { matchLabels: { app: name } }, template } });
