@@ -1,4 +1,4 @@
-import { createClient, type Kind, MutatingWebhookConfiguration, Namespace, Pod, seededRandom, type Watch } from "@keyturn/runtime";
+import { createClient, type Kind, MutatingWebhookConfiguration, Namespace, Pod, seededRandom } from "@keyturn/runtime";
 import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
@@ -41,7 +41,7 @@ async function world(confirm: Confirm) {
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
   namespaces.put(namespace, {});
   const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
-  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf as Watch, ids: () => [id], due: () => {} }, options, {
+  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf, ids: () => [id], due: () => {} }, options, {
     expect: () => () => Promise.resolve(injected),
     confirm,
   });
