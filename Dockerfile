@@ -36,6 +36,6 @@ ENV NODE_ENV=production
 USER 65532:65532
 # Kubernetes probes /healthz and /readyz itself.
 HEALTHCHECK NONE
-# A small young generation, as in bin/keyturn. Nothing is written to disk.
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/app/keyturn.mjs"]
+# A small young generation and no debugger by a signal, as in bin/keyturn. Nothing is written to disk.
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--disable-sigusr1", "/app/keyturn.mjs"]
 CMD ["--help"]

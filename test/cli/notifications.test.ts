@@ -19,7 +19,7 @@ test("what is wrong and what happens to credentials is told, as it is in the Eve
   const { namespace, kubeconfig } = place;
   const scope = ["--controllers=jwks", `--namespaces=${namespace}`, `--leader-elect-namespace=${namespace}`];
   const servers = ["--metrics-bind-address=0", "--health-probe-bind-address=0"];
-  const notify = [`--notify.url-file=${urlFile}`, "--notify.cluster=here"];
+  const notify = [`--notify.url-file=${urlFile}`, "--notify.allow-http", "--notify.cluster=here"];
   const keyturn = startKeyturn(["run", "--log-level=debug", ...scope, ...servers, ...notify], { KUBECONFIG: kubeconfig });
   onTestFinished(() => keyturn.kill("SIGKILL"));
   await place.putConfig("site");

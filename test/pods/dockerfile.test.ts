@@ -60,7 +60,7 @@ b inspect --type image localhost/keyturn:1 >inspect.json
 container=$(b from --pull-never localhost/keyturn:1)
 mounted=$(b mount "$container")
 cp -r "$mounted/app" "$mounted/licenses" .
-b run --isolation chroot "$container" -- /nodejs/bin/node --max-semi-space-size=4 /app/keyturn.mjs --help >help.txt
+b run --isolation chroot "$container" -- /nodejs/bin/node --max-semi-space-size=4 --disable-sigusr1 /app/keyturn.mjs --help >help.txt
 `;
 
 const inspectSchema = z.object({ OCIv1: z.object({ config: z.looseObject({ Labels: z.record(z.string(), z.string()) }) }) });

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { ConfigMap, type Kind, type KubeObject, Secret, type Stored } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { RotationTarget, rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { digestOf, storedContent } from "../../packages/keyturn/src/controllers/rotation/content.ts";
 import { rotatingNamespace, type RotatingNamespace } from "./rotating-namespace.ts";
 
@@ -193,6 +193,21 @@ test("a copy of a target's object, with its labels and annotations, is left alon
   await place.holds({ t1: "three", t2: "two", "t1-backup": "two" });
   await place.conditionSays("t1", "Ready", "True UpToDate");
   expect((await place.get(Secret, "t1-backup"))?.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+});
+
+test("a target that is made again in another set brings no content of its former one with it", { concurrent: true }, async () => {
+  await using place = await rotatingNamespace(cluster(), "moved");
+  await rotated(place);
+  const annotations = { [rotationSetAnnotation]: "other", [sourceAnnotation]: "true" };
+  await cluster().client.create(Secret, {
+    metadata: { namespace: place.namespace, name: "other-latest", annotations },
+    data: { someKey: Buffer.from("other").toString("base64") },
+  });
+  await place.putTarget("o1", { rotationSet: "other", rotationOrder: 1 });
+  await place.holds({ o1: "other" });
+  await cluster().client.delete(RotationTarget, { namespace: place.namespace, name: "t2" });
+  await place.putTarget("t2", { rotationSet: "other", rotationOrder: 2 });
+  await place.holds({ t1: "two", t2: "other" });
 });
 
 test("a target named constructor is rotated like any other", { concurrent: true }, async () => {

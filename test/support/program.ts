@@ -6,5 +6,5 @@ const bundle = process.env["KEYTURN_PROGRAM"];
 
 /** The command to start it; arguments follow. The bundle is started as the image starts it. */
 export const program: readonly [command: string, ...args: string[]] = bundle
-  ? [process.execPath, "--max-semi-space-size=4", fileURLToPath(new URL(bundle, checkout))]
+  ? [process.execPath, "--max-semi-space-size=4", "--disable-sigusr1", fileURLToPath(new URL(bundle, checkout))]
   : [fileURLToPath(new URL("bin/keyturn", checkout))];

@@ -34,7 +34,7 @@ export async function bundleProgram({ root, lock, pageFolder }: BundleInput): Pr
     // They are in the notices, whole.
     legalComments: "none",
     plugins: [...nodeProgram.plugins, embedPage(pageFolder)],
-    banner: { js: `#!/usr/bin/env -S node --max-semi-space-size=4\n${requireBanner}` },
+    banner: { js: `#!/usr/bin/env -S node --max-semi-space-size=4 --disable-sigusr1\n${requireBanner}` },
   });
   const [output] = Object.values(metafile.outputs);
   const [file] = outputFiles;

@@ -8,6 +8,9 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.once(name, () => stop.abort(new Error(`received ${name}`)));
 }
 
+// It would open a debugger (--disable-sigusr1), and otherwise end the process.
+process.on("SIGUSR1", () => undefined);
+
 // `keyturn status --watch | head` ends when head does, and has not failed.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;

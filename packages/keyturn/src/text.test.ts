@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { coloured, paintFor, plain, renderAge, renderRows, renderTable, visibleLength } from "./text.ts";
+import { coloured, paintFor, plain, renderAge, renderRows, renderTable, visibleLength, visibleText } from "./text.ts";
 
 it.each([
   [{}, true, coloured],
@@ -57,4 +57,16 @@ it.each([
   [-5000, "0s"],
 ])("writes an age of %d ms as %s", (ageMs, text) => {
   expect(renderAge(1000, 1000 + ageMs)).toBe(text);
+});
+
+it("shows what a terminal would obey, but for our own colours and ends of lines", () => {
+  const title = "\u001b]0;owned\u0007";
+  expect(visibleText(`${title}a\u001b[2Jb\u009bc\r\u202ed`)).toBe(String.raw`\u001b]0;owned\u0007a\u001b[2Jb\u009bc\u000d\u202ed`);
+  expect(visibleText(`${coloured("bad", "no")}\n\tyes`)).toBe(`${coloured("bad", "no")}\n\tyes`);
+  // As data it still means the same.
+  expect(JSON.parse(visibleText(JSON.stringify({ title, odd: "\u009b\u202e" })))).toEqual({ title, odd: "\u009b\u202e" });
+});
+
+it("keeps a row in its line, whatever is in its cells", () => {
+  expect(renderRows([["a", "x\n  b   True"]])).toBe("a   x b   True");
 });

@@ -33,6 +33,17 @@ export function visibleLength(text: string): number {
 // oxlint-disable-next-line no-control-regex -- the escape character is what it is about
 const escapes = /\u001b\[\d*m/g;
 
+// What others wrote, on a terminal.
+
+/** Our own colours; or what a terminal obeys instead of showing it, other than ends of lines: control characters, and those that turn the direction of a text. */
+// oxlint-disable-next-line no-control-regex -- they are what it is about
+const obeyed = /(\u001b\[(?:0|1|2|31|32|33|36)m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** The text, with all of these written as `\u001b`, as JSON writes them. */
+export function visibleText(text: string): string {
+  return text.replaceAll(obeyed, (character, colour?: string) => colour ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 // Plain-text tables, as kubectl prints them.
 
 /** Lines up columns; the header in capitals. Wide characters are not accounted for: names in Kubernetes are ASCII. */
@@ -40,8 +51,9 @@ export function renderTable(columns: readonly string[], rows: readonly (readonly
   return renderRows([columns.map((column) => column.toUpperCase()), ...rows]);
 }
 
-/** Lines up rows as they are. */
-export function renderRows(rows: readonly (readonly string[])[]): string {
+/** Lines up rows as they are, each in a line of its own. */
+export function renderRows(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map((cell) => cell.replaceAll(/\s*\n\s*/g, " ")));
   const widths = (rows[0] ?? []).map((_, index) => rows.reduce((widest, row) => Math.max(widest, visibleLength(row[index] ?? "")), 0));
   return rows
     .map((row) =>

@@ -59,3 +59,4 @@ export {
   type StreamEvents,
   type Tick,
 } from "./messages.ts";
+export { shellCommand } from "./shell-command.ts";

@@ -164,6 +164,7 @@ export class Agent {
       ...(stamp && { stamp }),
       promotedAtMs: this.#options.clock.now(),
       secrets: target?.secrets ?? {},
+      ...(target?.givenUp && { givenUp: target.givenUp }),
     };
   }
 

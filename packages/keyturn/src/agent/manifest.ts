@@ -38,6 +38,8 @@ const manifestSchema = z.object({
   promotedAtMs: z.number(),
   /** By name. */
   secrets: z.record(z.string(), secretEntry),
+  /** When the signed announcements were made by which Secrets were given up, by name: no earlier one brings them back. Absent without signatures. */
+  givenUp: z.record(z.string(), z.number()).optional(),
 });
 
 /** What is known of one promoted Secret. */

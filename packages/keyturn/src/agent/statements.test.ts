@@ -26,7 +26,7 @@ const announcement = (atMs: number, ...changes: readonly AnnouncedChange[]): Obs
 
 /** Promotes what is decided, as the agent does. */
 function promotedBy({ target }: Decision, manifest: Manifest): Manifest {
-  return { ...manifest, secrets: target?.secrets ?? {} };
+  return { ...manifest, secrets: target?.secrets ?? {}, givenUp: target?.givenUp ?? {} };
 }
 
 function decideFor(live: TestSet, checksums: readonly ObservedChecksum[], promoted: Manifest | undefined = promotedSet(before, 100)): Decision {
@@ -88,6 +88,36 @@ describe("whoever has taken the cluster over", () => {
     expect({ versions: versions(decision), alarms: decision.alarms }).toEqual({ versions: { "web-1": "2", "web-2": "1" }, alarms: ["Unannounced"] });
   });
 
+  test("cannot bring back one that was given up, when the word that gave it up is shown no more", () => {
+    const first = announcement(100, change("web-1", undefined, 1));
+    const gone = announcement(200, change("web-1", 1, undefined));
+    const promoted = promotedBy(decideFor({ "web-2": {} }, [first, gone]), promotedSet(before, 100));
+    // Nor after a promotion of something else has followed.
+    const later = promotedBy(decideFor({ "web-2": { version: 2 } }, [announcement(300, change("web-2", 1, 2))], promoted), promoted);
+    for (const manifest of [promoted, later]) {
+      const decision = decideFor({ ...before, "web-2": { version: 2 } }, [first], manifest);
+      expect({ has: "web-1" in versions(decision), alarms: decision.alarms.includes("Unannounced") }).toEqual({ has: false, alarms: true });
+    }
+    expect(versions(decideFor(before, [announcement(400, change("web-1", undefined, 1))], later))).toHaveProperty("web-1");
+  });
+
+  test("cannot use a word that was withdrawn, once a later one has confirmed what is served", () => {
+    const withdrawn = announcement(300, change("web-1", 2, 3));
+    const confirmed = announcement(400, change("web-1", undefined, 2));
+    const promoted = promotedBy(decideFor(live, [second]), promotedSet(before, 100));
+    const decision = decideFor(live, [second, confirmed], promoted);
+    expect(decision.state).toBe("promote");
+    const later = decideFor({ ...live, "web-1": { version: 3 } }, [withdrawn], promotedBy(decision, promoted));
+    expect({ versions: versions(later), alarms: later.alarms }).toEqual({ versions: { "web-1": "2", "web-2": "1" }, alarms: ["Unannounced"] });
+  });
+
+  test("cannot go back by damaging what is on the disk", () => {
+    const first = announcement(100, change("web-1", undefined, 1));
+    const promoted = promotedBy(decideFor(live, [second]), promotedSet(before, 100));
+    const seen = { promoted, secrets: observedSet(before), checksums: [first], stamp: undefined, isWhole: false, broken: new Set(["web-1"]) };
+    expect(versions(decide(observation(seen), rules, now))).toEqual({ "web-2": "1" });
+  });
+
   test("cannot take one away", () => {
     const decision = decideFor({ "web-2": {} }, [second, checksumFor({ "web-2": {} }, 900)]);
     expect(decision).toMatchObject({ state: "verified", alarms: ["Unannounced"] });
@@ -118,6 +148,15 @@ test("a certificate that was given up by a signed word goes, by its name or its 
     const gone = announcement(200, { ...change("web-1", 1, undefined), name });
     expect(versions(decideFor({ "web-2": {} }, [gone]))).toEqual({ "web-2": "1" });
   }
+});
+
+test("a word about one of two that share a certificate is about that one alone", () => {
+  const shared = { "one/web-1": { content: "wildcard" }, "two/web-1": { content: "wildcard" } };
+  const [id = ""] = idsOf(shared);
+  const gone = announcement(200, { name: "one/web-1", from: id });
+  expect(versions(decideFor({ "two/web-1": { content: "wildcard" } }, [gone], promotedSet(shared, 100)))).toEqual({ "two/web-1": "1" });
+  expect(decideFor({}, [gone], promotedSet(shared, 100))).toMatchObject({ state: "promote", alarms: ["Unannounced"] });
+  expect(versions(decideFor({}, [gone], promotedSet(shared, 100)))).toEqual({ "two/web-1": "1" });
 });
 
 test("one that comes back after it was given up needs a new word", () => {

@@ -6,8 +6,8 @@ import { compareStamps, type ObservedChecksum, type ObservedSet } from "../contr
 export interface Statements {
   /** When somebody signed that the Secret is to be exactly this; undefined if nobody did, or its batch is not complete. */
   adopts(secret: string, live: { readonly id: string; readonly digest: string | undefined }): number | undefined;
-  /** When somebody signed that the certificate with this id is given up. */
-  givesUp(id: string): number | undefined;
+  /** When somebody signed that the Secret, which has this id, is given up; by its id alone if its name was not known. */
+  givesUp(secret: string, id: string): number | undefined;
 }
 
 interface Statement {
@@ -21,11 +21,11 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
   const live: LiveObjects = { member: (name) => secrets.get(name)?.member, hasId: (id) => ids.has(id) };
   const oldestFirst = announcements.toSorted((left, right) => compareStamps(left.stamp, right.stamp));
   const newest = new Map<string, Statement>();
-  const deletions = new Map<string, Statement>();
+  const nameless = new Map<string, Statement>();
   for (const announcement of oldestFirst) {
     for (const change of announcement.changes ?? []) {
       if (change.name !== "") newest.set(change.name, { change, announcement });
-      if (change.from !== undefined && change.to === undefined) deletions.set(change.from, { change, announcement });
+      else if (change.from !== undefined && change.to === undefined) nameless.set(change.from, { change, announcement });
     }
   }
   const isCurrent = (change: AnnouncedChange): boolean => change.name === "" || newest.get(change.name)?.change === change;
@@ -38,6 +38,11 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
       const isMeant = statement?.change.to === id && digest !== undefined && statement.change.sha256 === digest;
       return isMeant ? timeOf(statement) : undefined;
     },
-    givesUp: (id) => timeOf(deletions.get(id)),
+    givesUp(secret, id) {
+      const named = newest.get(secret);
+      const isMeant = named?.change.from === id && named.change.to === undefined;
+      const times = [isMeant ? timeOf(named) : undefined, timeOf(nameless.get(id))].filter((timeMs) => timeMs !== undefined);
+      return times.length > 0 ? Math.max(...times) : undefined;
+    },
   };
 }

@@ -18,6 +18,8 @@ export interface TargetSet {
   readonly secrets: Readonly<Record<string, SecretEntry>>;
   /** Secrets with which something is wrong, whether the policy for it keeps them or not. */
   readonly held: readonly HeldSecret[];
+  /** With keys: when Secrets that are not served were given up, by name. */
+  readonly givenUp?: Readonly<Record<string, number>>;
 }
 
 /** What a target is made from. */
@@ -40,44 +42,56 @@ export function targetSetOf(facts: TargetFacts, nowMs: number): TargetSet {
   const held: HeldSecret[] = [];
   for (const [name, secret] of observed.secrets) {
     const before = broken.has(name) ? undefined : entryIn(promoted, name);
-    const objection = (before && objectionTo(secret, { name, before, facts, nowMs })) ?? unannounced(secret, { name, before, statements });
+    const objection = (before && objectionTo(secret, { name, before, facts, nowMs })) ?? unannounced(secret, { name, before, facts });
     if (objection) held.push(objection);
     if (objection && policies[objection.situation] === "keep") {
       if (before) secrets[name] = before;
     } else if (secret.member.state === "counted") secrets[name] = entryOf(name, secret, { member: secret.member, before, statements });
   }
-  for (const [name, before] of statements ? Object.entries(promoted?.secrets ?? {}) : []) {
-    if (observed.secrets.has(name) || broken.has(name) || isGivenUp(before, statements)) continue;
+  if (!statements) return { secrets, held };
+  const givenUp = new Map(Object.entries(promoted?.givenUp ?? {}).filter(([name]) => !Object.hasOwn(secrets, name)));
+  for (const [name, before] of Object.entries(promoted?.secrets ?? {})) {
+    if (observed.secrets.has(name)) continue;
+    const givenUpMs = statements.givesUp(name, before.id);
+    if (givenUpMs !== undefined && givenUpMs >= (before.announcedMs ?? -Infinity)) givenUp.set(name, givenUpMs);
+    if (givenUp.has(name) || broken.has(name)) continue;
     held.push({ secret: name, situation: "Unannounced", message: `${name} is served and gone, and no signed announcement says so` });
     if (policies.Unannounced === "keep") secrets[name] = before;
   }
-  return { secrets, held };
-}
-
-function isGivenUp({ id, announcedMs = -Infinity }: SecretEntry, statements: Statements | undefined): boolean {
-  return (statements?.givesUp(id) ?? -Infinity) >= announcedMs && statements?.givesUp(id) !== undefined;
+  return { secrets, held, givenUp: Object.fromEntries(givenUp) };
 }
 
 /** With keys: why a Secret that counts is not adopted. What is promoted already needs no word, and nobody can go back to an earlier one. */
 function unannounced(
   { member }: ObservedSecret,
-  { name, before, statements }: { readonly name: string; readonly before: SecretEntry | undefined; readonly statements: Statements | undefined },
+  { name, before, facts }: { readonly name: string; readonly before: SecretEntry | undefined; readonly facts: TargetFacts },
 ): HeldSecret | undefined {
+  const { statements, promoted } = facts;
   if (!statements || member.state === "leftOut") return undefined;
   if (before?.id === member.id && before.digest === member.digest) return undefined;
   const announcedMs = statements.adopts(name, { id: member.id, digest: member.digest });
-  if (announcedMs !== undefined && announcedMs >= (before?.announcedMs ?? -Infinity)) return undefined;
+  if (announcedMs !== undefined && announcedMs >= lastWordMs(promoted, name)) return undefined;
   return { secret: name, situation: "Unannounced", message: `${name} is ${member.id}, and no signed announcement says so` };
 }
 
-/** True if exactly this is promoted. */
+/** When the newest word on a Secret was made that was ever followed, whatever has become of its files. */
+function lastWordMs(promoted: Manifest | undefined, name: string): number {
+  const givenUpMs = promoted?.givenUp && Object.hasOwn(promoted.givenUp, name) ? promoted.givenUp[name] : undefined;
+  return Math.max(entryIn(promoted, name)?.announcedMs ?? -Infinity, givenUpMs ?? -Infinity);
+}
+
+/** True if exactly this is promoted, by words that are no older. */
 export function isPromoted({ secrets: promoted }: Manifest, { secrets }: Pick<TargetSet, "secrets">): boolean {
   const names = Object.keys(promoted);
   if (names.length !== Object.keys(secrets).length) return false;
   return names.every((name) => {
     const [before, wanted] = [promoted[name], Object.hasOwn(secrets, name) ? secrets[name] : undefined];
-    return before !== undefined && wanted !== undefined && before.id === wanted.id && before.digest === wanted.digest;
+    return before !== undefined && wanted !== undefined && before.id === wanted.id && before.digest === wanted.digest && !isNewer(wanted, before);
   });
+}
+
+function isNewer({ announcedMs: wantedMs = -Infinity }: SecretEntry, { announcedMs = -Infinity }: SecretEntry): boolean {
+  return wantedMs > announcedMs;
 }
 
 /** What is wrong with a Secret that would take the place of `before`. */
@@ -119,7 +133,10 @@ function entryOf(
     readonly statements: Statements | undefined;
   },
 ): SecretEntry {
-  const announcedMs = statements?.adopts(name, { id, digest }) ?? (before?.id === id ? before.announcedMs : undefined);
+  const words = [statements?.adopts(name, { id, digest }), before?.id === id ? before.announcedMs : undefined].filter(
+    (timeMs) => timeMs !== undefined,
+  );
+  const announcedMs = words.length > 0 ? Math.max(...words) : undefined;
   return {
     id,
     digest: digest ?? "",

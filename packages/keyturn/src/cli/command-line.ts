@@ -61,6 +61,8 @@ export interface Console {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** `out` without a look at what is written, for drawing over what is on the screen. Default `out`. */
+  readonly draw?: (text: string) => void;
   /** How many lines `out` shows, if it is a terminal: redrawing is welcome there. Undefined for files and pipes. */
   readonly height: () => number | undefined;
   /** Asks the person something, and resolves to the line that was typed. Absent where nobody can answer. */

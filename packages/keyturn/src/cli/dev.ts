@@ -258,7 +258,7 @@ async function follow(
   const inventory = watchInventory({ caches, features, namespaces });
   const news = watchNews(caches);
   caches.start(signal);
-  const screen = new LiveText({ write: console.out, height: console.height });
+  const screen = LiveText.on(console);
   try {
     await Promise.all([...inventory.caches, news.cache].map((cache) => cache.whenSynced(signal)));
     while (!signal.aborted) {

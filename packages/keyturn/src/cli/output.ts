@@ -2,6 +2,8 @@
 import { stringify } from "yaml";
 import type { Report } from "../feature/feature.ts";
 import { choiceFlag, switchFlag } from "../feature/flag.ts";
+import { visibleText } from "../text.ts";
+import type { Console } from "./command-line.ts";
 
 /** How to print. */
 export type OutputFormat = "table" | "json" | "yaml";
@@ -56,11 +58,16 @@ export class LiveText {
     this.#screen = screen;
   }
 
+  /** On what a command writes to. */
+  static on({ draw, out, height }: Console): LiveText {
+    return new LiveText({ write: draw ?? out, height });
+  }
+
   /** `content` is the text without what changes all the time, such as ages. */
   show(text: string, content: string): void {
     const height = this.#screen.height();
     if (height !== undefined) {
-      const lines = text.split("\n");
+      const lines = visibleText(text).split("\n");
       // What has scrolled away cannot be drawn over.
       const visible = lines.length < height ? lines : [...lines.slice(0, height - 2), `… ${lines.length - height + 2} more lines`];
       // Up to where the last drawing began, and erase from there on.
@@ -71,6 +78,6 @@ export class LiveText {
     }
     if (content === this.#lastContent) return;
     this.#lastContent = content;
-    this.#screen.write(`${text}\n\n`);
+    this.#screen.write(`${visibleText(text)}\n\n`);
   }
 }

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { Feature } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
 import { features } from "../registry.ts";
+import { visibleText } from "../text.ts";
 import { agentCommand, agentCommandFlags } from "./agent.ts";
 import { checksumCommand, checksumCommandFlags } from "./announce.ts";
 import { addFlags, type Console, givenTexts, plainWords, version } from "./command-line.ts";
@@ -114,10 +115,12 @@ export const commands: readonly CommandEntry[] = commandsOf(features);
 /** Runs the command line and resolves to the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function runProgram(
   argumentsGiven: readonly string[],
-  console: Console,
+  given: Console,
   entries: readonly CommandEntry[] = commands,
   registry: readonly Feature[] = features,
 ): Promise<number> {
+  const { out, err } = given;
+  const console: Console = { ...given, out: (text) => out(visibleText(text)), err: (text) => err(visibleText(text)), draw: out };
   try {
     const [first = "", ...words] = argumentsGiven;
     if (first === "__complete") {

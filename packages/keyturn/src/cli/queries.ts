@@ -42,7 +42,7 @@ async function followAnswer(
   ask: () => Promise<Report>,
   { follows, output, console }: { readonly follows: Follows; readonly output: OutputFormat; readonly console: Console },
 ): Promise<void> {
-  const screen = new LiveText({ write: console.out, height: console.height });
+  const screen = LiveText.on(console);
   let last = "";
   const show = ({ text, data }: Report): void => {
     if (output === "table") return screen.show(text, text);

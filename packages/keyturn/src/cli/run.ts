@@ -67,9 +67,9 @@ export async function runCommand(given: Given, console: Console, registry: reado
 
 /** What notifies people, and what lets them look into the process. */
 function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Runnable[] {
-  const { notifyUrlFile: urlFile, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
+  const { notifyUrlFile: urlFile, notifyAllowHttp: allowHttp, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
   return [
-    ...notifyRunnables({ urlFile, format, events, cluster, env }),
+    ...notifyRunnables({ urlFile, allowHttp, format, events, cluster, env }),
     diagnosticsRunnable({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
   ];
 }

@@ -155,7 +155,7 @@ async function follow(
     const status = watches.at(session.now());
     return view.subject ? credentialStatusOf(status, view.subject) : status;
   };
-  const screen = new LiveText({ write: console.out, height: console.height });
+  const screen = LiveText.on(console);
   let before: CredentialStatus | undefined;
   while (!session.signal.aborted) {
     const status = look();

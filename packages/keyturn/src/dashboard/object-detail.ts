@@ -1,5 +1,13 @@
 // What is shown of one object beyond its record: commands, Events, history. Many may ask at a time: the API server is asked once.
-import type { CommandView, DifferenceView, EventView, HistoryEntry, ObjectDetail, ObjectRef } from "@keyturn/dashboard/contract";
+import {
+  type CommandView,
+  type DifferenceView,
+  type EventView,
+  type HistoryEntry,
+  type ObjectDetail,
+  type ObjectRef,
+  shellCommand,
+} from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf } from "@keyturn/runtime";
 import type { FlagReader } from "../feature/feature.ts";
 import { inNamespace, objectRef, type ObjectStory, type RecordSource, shownText, timeMs } from "../feature/record.ts";
@@ -14,11 +22,10 @@ import { SharedAnswers } from "./viewer-gate.ts";
 export function objectCommands(ref: ObjectRef, story: ObjectStory | undefined): readonly CommandView[] {
   const { resource, name } = ref;
   const where = inNamespace(ref);
-  const object = `${resource} ${name}${where}`;
   return [
-    { what: "see it", command: `kubectl get ${object} -o yaml` },
-    { what: "see it in words, with its Events", command: `kubectl describe ${object}` },
-    { what: "follow its Events", command: `kubectl events${where} --for ${resource}/${name} --watch` },
+    { what: "see it", command: shellCommand`kubectl get ${resource} ${name} ${where} -o yaml` },
+    { what: "see it in words, with its Events", command: shellCommand`kubectl describe ${resource} ${name} ${where}` },
+    { what: "follow its Events", command: shellCommand`kubectl events ${where} --for ${resource}/${name} --watch` },
     ...(story?.commands ?? []),
   ];
 }

@@ -16,6 +16,7 @@ import {
   type ObjectReport,
   type StageLayout,
 } from "@keyturn/dashboard/contract";
+import { shellCommand } from "@keyturn/dashboard/contract";
 import {
   apiVersionOf,
   type Cache,
@@ -307,13 +308,16 @@ export function cellAt(atMs: number | undefined, otherwise: string): Cell {
 
 // For stories.
 
-/** ` -n shop`; empty for kinds that are in no namespace. */
-export function inNamespace({ namespace }: Pick<ObjectRef, "namespace">): string {
-  return namespace === "" ? "" : ` -n ${namespace}`;
+/** `-n shop`, for a command; nothing for kinds that are in no namespace. */
+export function inNamespace({ namespace }: Pick<ObjectRef, "namespace">): readonly string[] {
+  return namespace === "" ? [] : ["-n", namespace];
 }
 
 export function pauseCommand(ref: ObjectRef): CommandView {
-  return { what: "leave it as it is for now", command: `kubectl annotate ${ref.resource} ${ref.name}${inNamespace(ref)} ${pausedAnnotation}=true` };
+  return {
+    what: "leave it as it is for now",
+    command: shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${pausedAnnotation}=true`,
+  };
 }
 
 /** That something happened at that time, if that is known. */

@@ -156,6 +156,7 @@ export class Notifier implements AsyncDisposable {
 interface NotifyOptions {
   /** Undefined or empty: nobody is notified. */
   readonly urlFile: string | undefined;
+  readonly allowHttp: boolean;
   readonly format: NotificationFormat;
   readonly events: NotifiedEvents;
   readonly cluster: string | undefined;
@@ -163,12 +164,12 @@ interface NotifyOptions {
 }
 
 /** The runnable that notifies, or none. */
-export function notifyRunnables({ urlFile, env, ...settings }: NotifyOptions): readonly Runnable[] {
+export function notifyRunnables({ urlFile, allowHttp, env, ...settings }: NotifyOptions): readonly Runnable[] {
   if (!urlFile) return [];
   return [
     {
       start({ clock, random, log, metrics, onEvent }) {
-        const webhook = new Webhook({ url: fileText(urlFile, "the URL of the webhook", clock), clock, env });
+        const webhook = new Webhook({ url: fileText(urlFile, "the URL of the webhook", clock), allowHttp, clock, env });
         const notifier = new Notifier({ ...settings, post: (body, signal) => webhook.post(body, signal), clock, random, log, metrics });
         onEvent((event) => notifier.notify(event));
         const parts = new AsyncDisposableStack();

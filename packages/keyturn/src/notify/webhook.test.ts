@@ -8,13 +8,20 @@ import { startReceiver } from "./receiver.fixture.ts";
 import { type Delivery, Webhook } from "./webhook.ts";
 
 /** Posts to the URL in a file with this text. */
-async function post(text: string, body = "{}"): Promise<Delivery> {
+async function post(text: string, body = "{}", allowHttp = true): Promise<Delivery> {
   const folder = await mkdtemp(join(tmpdir(), "webhook-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, "url"), text);
-  using webhook = new Webhook({ url: fileText(join(folder, "url"), "the URL of the webhook", systemClock), clock: systemClock, env: {} });
+  const url = fileText(join(folder, "url"), "the URL of the webhook", systemClock);
+  using webhook = new Webhook({ url, allowHttp, clock: systemClock, env: {} });
   return await webhook.post(body, new AbortController().signal);
 }
+
+test("sends nothing over http unless that is allowed", async () => {
+  await using receiver = await startReceiver();
+  expect(await post(receiver.url, "{}", false)).toMatchObject({ type: "failed", why: expect.stringContaining("--notify.allow-http") as unknown });
+  expect(receiver.received).toEqual([]);
+});
 
 test.each(["127.0.0.1", "::1"])("posts JSON to the path of the URL, with the login that is in it, on %s", async (host) => {
   await using receiver = await startReceiver({ host });

@@ -1,6 +1,6 @@
 // The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
 import { type Clock, createHttpTransport, fixedCredentials, readText, retryAfterOf, type TextSource, type Transport } from "@keyturn/runtime";
-import { choiceFlag, textFlag } from "../feature/flag.ts";
+import { choiceFlag, switchFlag, textFlag } from "../feature/flag.ts";
 
 /** What became of a request. The words have neither the URL nor anything that was answered in them. */
 export type Delivery =
@@ -12,6 +12,8 @@ export type Delivery =
 /** What a webhook is reached with. */
 export interface WebhookOptions {
   readonly url: TextSource;
+  /** Otherwise what happens, and the secret in the URL, go over TLS or nowhere. */
+  readonly allowHttp: boolean;
   readonly clock: Clock;
   /** Where `HTTPS_PROXY` and the like are looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -34,13 +36,16 @@ export class Webhook implements Disposable {
 
   /** Posts a JSON text. Rejects only with the signal's reason. */
   async post(body: string, signal: AbortSignal): Promise<Delivery> {
-    const { clock, url } = this.#options;
+    const { clock, url, allowHttp } = this.#options;
     const address = await url.read().then(
       (text) => URL.parse(text.trim()) ?? undefined,
       () => undefined,
     );
     if (!address || (address.protocol !== "https:" && address.protocol !== "http:")) {
       return { type: "failed", why: "the file of --notify.url-file cannot be read, or has no http or https URL in it" };
+    }
+    if (address.protocol === "http:" && !allowHttp) {
+      return { type: "failed", why: "the URL in the file of --notify.url-file is not https, and --notify.allow-http is not set" };
     }
     const timeout = new AbortController();
     const timer = clock.setTimer(timeoutMs, () => timeout.abort());
@@ -102,6 +107,11 @@ export const notifyFlags = {
     name: "notify.url-file",
     placeholder: "FILE",
     help: "a file with the URL of a webhook that is notified of what happens; the URL is a secret, and is read anew when the file changes; otherwise nobody is notified",
+  }),
+  notifyAllowHttp: switchFlag({
+    name: "notify.allow-http",
+    default: false,
+    help: "notify a webhook whose URL is http too: whoever is on the way can read the notifications, and the secret in the URL",
   }),
   notifyFormat: choiceFlag({
     name: "notify.format",

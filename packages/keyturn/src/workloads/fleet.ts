@@ -19,7 +19,7 @@ import {
 import type { Selects } from "../feature/pause-and-selection.ts";
 import { RestartTimes } from "./annotations.ts";
 import type { Finding, Inspector, InspectorDefinition } from "./inspector.ts";
-import type { RestartMemory } from "./restart-memory.ts";
+import type { Remembered, RestartMemory } from "./restart-memory.ts";
 import { type Candidate, joinedDigest, lastOf, type Limits, type ObservedFleet, type WorkloadId, workloadId, workloadRef } from "./rollout-plan.ts";
 import { restartableKinds, Rollout, servesRollouts, type Workload } from "./workload.ts";
 
@@ -175,7 +175,14 @@ export class Fleet {
   /** Everything that a plan is made from, as far as caches know. */
   observed({ restartDelayMs }: Pick<Limits, "restartDelayMs">, nowMs: number): ObservedFleet {
     const candidates = Array.from(this.#entries.values()).flatMap(({ candidate }) => candidate ?? []);
-    return { candidates, memory: this.memory, rolling: new Map(), lastRestartMs: restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined };
+    const unlabelled = Array.from(this.memory ?? []).flatMap(([id, known]) => (this.#rollsUnlabelled(id, known) ? [id] : []));
+    return {
+      candidates,
+      memory: this.memory,
+      unlabelled,
+      rolling: new Map(),
+      lastRestartMs: restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined,
+    };
   }
 
   /** Refreshes everything, until nobody is being asked. */
@@ -231,6 +238,12 @@ export class Fleet {
       times.map((time) => (time === undefined ? undefined : Math.min(time, nowMs))),
       nowMs,
     );
+  }
+
+  #rollsUnlabelled(id: WorkloadId, { uid, generation, isOver }: Remembered): boolean {
+    const workload = isOver ? undefined : this.workload(id);
+    if (!workload || workload.restarting || workload.source.uid !== uid) return false;
+    return workload.generation > generation && workload.progress !== "finished";
   }
 
   #inspect(id: WorkloadId): { readonly candidate: Candidate | undefined; readonly againInMs: number | undefined; readonly isGone: boolean } {

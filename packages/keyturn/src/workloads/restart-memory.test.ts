@@ -16,7 +16,14 @@ function world() {
   return { client, run };
 }
 
-const entry = (atMs: number, restartedFor?: string): Remembered => ({ uid: "u", atMs, generation: 3, restartedFor, wasUnhealthy: false });
+const entry = (atMs: number, restartedFor?: string): Remembered => ({
+  uid: "u",
+  atMs,
+  generation: 3,
+  restartedFor,
+  wasUnhealthy: false,
+  isOver: false,
+});
 const { signal } = new AbortController();
 
 test("what was written is read, by another process too, and never over what that one wrote", async () => {

@@ -14,6 +14,8 @@ export interface Remembered {
   readonly restartedFor: string | undefined;
   /** Not all of its pods were available before. */
   readonly wasUnhealthy: boolean;
+  /** Its rollout was seen finished: a label that it carries from then on is somebody else's. */
+  readonly isOver: boolean;
 }
 
 export type RestartMemory = ReadonlyMap<WorkloadId, Remembered>;
@@ -29,7 +31,7 @@ const annotation = `${keyturn.domain}/restarts`;
 const maxEntries = 1000;
 const maxLength = 200_000;
 
-const entrySchema = z.tuple([z.string(), z.number(), z.number(), z.string().nullable(), z.boolean()]);
+const entrySchema = z.tuple([z.string(), z.number(), z.number(), z.string().nullable(), z.boolean(), z.boolean()]);
 const memorySchema = z.record(z.string(), entrySchema);
 
 /** Reads and writes it. What another process has written meanwhile makes a write fail with `Conflict`. */
@@ -76,9 +78,9 @@ function serialized(memory: RestartMemory): string {
   for (;;) {
     const text = JSON.stringify(
       Object.fromEntries(
-        entries.map(([id, { uid, atMs, generation, restartedFor, wasUnhealthy }]) => [
+        entries.map(([id, { uid, atMs, generation, restartedFor, wasUnhealthy, isOver }]) => [
           id,
-          [uid, atMs, generation, restartedFor ?? null, wasUnhealthy],
+          [uid, atMs, generation, restartedFor ?? null, wasUnhealthy, isOver],
         ]),
       ),
     );
@@ -97,9 +99,9 @@ function parsed(text: string | undefined): RestartMemory {
   }
   const { data = {} } = memorySchema.safeParse(value);
   return new Map(
-    Object.entries(data).map(([id, [uid, atMs, generation, restartedFor, wasUnhealthy]]) => [
+    Object.entries(data).map(([id, [uid, atMs, generation, restartedFor, wasUnhealthy, isOver]]) => [
       id,
-      { uid, atMs, generation, restartedFor: restartedFor ?? undefined, wasUnhealthy },
+      { uid, atMs, generation, restartedFor: restartedFor ?? undefined, wasUnhealthy, isOver },
     ]),
   );
 }

@@ -113,7 +113,12 @@ describe("a rollout", () => {
 
 describe("what is remembered", () => {
   const restarted = (name: string, more: Partial<Remembered> = {}): RestartMemory =>
-    new Map([[`Deployment/shop/${name}`, { uid: "u", atMs: now - 20 * minute, generation: 1, restartedFor: "d1", wasUnhealthy: false, ...more }]]);
+    new Map([
+      [
+        `Deployment/shop/${name}`,
+        { uid: "u", atMs: now - 20 * minute, generation: 1, restartedFor: "d1", wasUnhealthy: false, isOver: false, ...more },
+      ],
+    ]);
 
   it("keeps a workload from being restarted twice for the same, whatever was done to its annotations", () => {
     const memory = restarted("a");
@@ -162,12 +167,40 @@ describe("what is remembered", () => {
   });
 });
 
+describe("a budget that nothing written on a workload changes", () => {
+  const known: Remembered = { uid: "u", atMs: now - minute, generation: 1, restartedFor: "d1", wasUnhealthy: false, isOver: false };
+  const of = (more: Partial<Remembered>): RestartMemory => new Map([["Deployment/shop/a", { ...known, ...more }]]);
+
+  it("a label that is put back on what was rolled out long ago takes no room and is not stuck", () => {
+    const memory = of({ atMs: now - 60 * minute, isOver: true });
+    const again = rolling("a", now - 60 * minute, { progress: "unhealthy" });
+    expect(plan([again, workload("b")], { maxRollouts: 1 }, { memory }).decisions).toEqual({ a: "rolling", b: "restart" });
+    const elsewhere = { memory, rolling: new Map([["Deployment/shop/a", now - 60 * minute]]) };
+    expect(plan([workload("b")], { maxRollouts: 1 }, elsewhere).decisions).toEqual({ b: "restart" });
+  });
+
+  it("nor is it that of a workload made anew under the same name", () => {
+    const anew = rolling("a", now - 60 * minute, { uid: "another" });
+    expect(plan([anew, workload("b")], { maxRollouts: 1 }, { memory: of({}) }).decisions).toEqual({ a: "rolling", b: "restart" });
+  });
+
+  it("a rollout whose label somebody took off takes room until it is late", () => {
+    const unlabelled = ["Deployment/shop/a"];
+    expect(plan([workload("b")], { maxRollouts: 1 }, { memory: of({}), unlabelled })).toEqual({
+      decisions: { b: "wait RolloutLimit" },
+      inMinutes: 9,
+    });
+    const late = of({ atMs: now - 60 * minute });
+    expect(plan([workload("b")], { maxRollouts: 1 }, { memory: late, unlabelled }).decisions).toEqual({ b: "restart" });
+  });
+});
+
 describe("in which order", () => {
   it("what works goes first, and what was broken before is never stuck", () => {
     const broken = workload("a", { progress: "unhealthy" });
     expect(plan([broken, workload("b")], { maxRollouts: 1 }).decisions).toEqual({ a: "wait RolloutLimit", b: "restart" });
     const since = { uid: "u", atMs: now - 20 * minute, generation: 1, restartedFor: "d1" };
-    const memory = new Map([["Deployment/shop/a", { ...since, wasUnhealthy: true }]]);
+    const memory = new Map([["Deployment/shop/a", { ...since, wasUnhealthy: true, isOver: false }]]);
     const late = rolling("a", now - 20 * minute, { progress: "unhealthy" });
     expect(plan([late, workload("b")], { maxRollouts: 1 }, { memory }).decisions).toEqual({ a: "rolling", b: "restart" });
   });

@@ -77,6 +77,8 @@ export interface ObservedFleet {
   readonly candidates: readonly Candidate[];
   /** Restarts under way that the API server knows of, with their time, whether or not the caches show them already. */
   readonly rolling: ReadonlyMap<WorkloadId, number | undefined>;
+  /** Those that we remember having restarted and that still roll, although somebody has taken the label off. Default none. */
+  readonly unlabelled?: readonly WorkloadId[] | undefined;
   /** What the operator remembers of its own restarts; undefined if it cannot: then labels and annotations are believed. */
   readonly memory?: RestartMemory | undefined;
   /** When any workload was last restarted, in whole seconds. */
@@ -142,12 +144,19 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     if (isFinished(candidate)) labelled.delete(id);
     else if (candidate.restarting) labelled.set(id, candidate.restartedAtMs);
   }
+  const uids = new Map(candidates.map(({ id, candidate }) => [id, candidate.uid]));
   // Anybody can write the label: only what we remember having restarted counts, and since when.
   const rolling = new Map<WorkloadId, { readonly sinceMs: number | undefined; readonly wasUnhealthy: boolean }>();
   for (const [id, sinceMs] of labelled) {
     const known = memory?.get(id);
     if (!memory) rolling.set(id, { sinceMs, wasUnhealthy: false });
-    else if (known) rolling.set(id, { sinceMs: known.atMs, wasUnhealthy: known.wasUnhealthy });
+    else if (known && !known.isOver && (uids.get(id) ?? known.uid) === known.uid)
+      rolling.set(id, { sinceMs: known.atMs, wasUnhealthy: known.wasUnhealthy });
+  }
+  // Nor does it make room to take the label off; but what is late no longer holds anybody up without it.
+  for (const id of fleet.unlabelled ?? []) {
+    const known = memory?.get(id);
+    if (known && !isLate(known.atMs, limits, nowMs)) rolling.set(id, { sinceMs: known.atMs, wasUnhealthy: known.wasUnhealthy });
   }
   const late = Array.from(rolling).filter(([, { sinceMs }]) => isLate(sinceMs, limits, nowMs));
   const stuck = new Set(late.flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : [id])));

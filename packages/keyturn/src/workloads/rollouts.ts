@@ -173,8 +173,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const { rows, nextAtMs } = planRollouts(fleet, this.#options.limits, nowMs);
     const due = rows.filter(({ decision }) => decision.type === "restart");
     const plan = { rows, status: [], heldBack: fleet.candidates.flatMap(wantedRestart) };
-    // Caches may not show yet what the leader before us has started, and whose a label is only memory tells.
-    const isUnknown = !fleet.memory && fleet.candidates.some(({ restarting }) => restarting);
+    // Caches may not show yet what the leader before us has started, and whose labels and times on workloads are only memory tells.
+    const isUnknown = !fleet.memory && !this.#isForgetful && fleet.candidates.some(({ inspection }) => inspection.type !== "unknown");
     if ((due.length > 0 || isUnknown) && !observed.rolling) return { ...plan, steps: [{ verb: "look", at: { type: "rolling" } }], more: true };
     if (due.length > 0 && observed.fresh.size === 0 && !this.#dryRun) {
       const ids = due.slice(0, restartsPerRun).map(({ id }) => id);
@@ -182,7 +182,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     }
     const confirmed = due.filter(({ id }) => this.#dryRun || observed.fresh.has(id));
     const finished = rows.filter(({ decision }) => decision.type === "finish");
-    const remembered = [...finished.filter(({ id }) => fleet.memory?.get(id)?.restartedFor !== undefined), ...confirmed];
+    const remembered = [...finished.filter(({ id }) => fleet.memory?.get(id)?.isOver === false), ...confirmed];
     const goOnAtMs = confirmed.length < due.length ? nowMs + (confirmed.length > 0 ? goOnMs : lookAgainMs) : undefined;
     return {
       ...plan,
@@ -311,7 +311,14 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (memory !== "absent") return memory;
     const adopted = ({ source: { uid }, generation, restartedFor, ref, restartedAt }: Workload): readonly [WorkloadId, Remembered] => [
       workloadId(ref),
-      { uid, atMs: this.#fleet.restartedAtMs({ ref, restartedAt }) ?? 0, generation: generation - 1, restartedFor, wasUnhealthy: false },
+      {
+        uid,
+        atMs: this.#fleet.restartedAtMs({ ref, restartedAt }) ?? 0,
+        generation: generation - 1,
+        restartedFor,
+        wasUnhealthy: false,
+        isOver: false,
+      },
     ];
     // Versions that remembered nothing have always written both, label and what the restart was for.
     return new Map(labelled.filter(({ restartedFor }) => restartedFor !== undefined).map(adopted));
@@ -328,8 +335,17 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       if (!workload) continue;
       if (decision.type === "restart") {
         const { generation, progress, source } = workload;
-        next.set(id, { uid: source.uid, atMs: nowMs, generation, restartedFor: decision.digest, wasUnhealthy: progress === "unhealthy" });
-      } else if (known && decision.type === "finish" && decision.helped) next.set(id, { ...known, restartedFor: undefined });
+        next.set(id, {
+          uid: source.uid,
+          atMs: nowMs,
+          generation,
+          restartedFor: decision.digest,
+          wasUnhealthy: progress === "unhealthy",
+          isOver: false,
+        });
+      } else if (known && decision.type === "finish") {
+        next.set(id, { ...known, restartedFor: decision.helped ? undefined : known.restartedFor, isOver: true });
+      }
     }
     if (await this.#record.write(client, next)) this.#fleet.memory = next;
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
@@ -397,9 +413,10 @@ function withFresh({ fleet, rolling, fresh, isUnchecked }: ObservedAll, refused:
     const candidate = looked ? looked.candidate : cached;
     return candidate ? [{ ...candidate, isUnchecked: candidate.isUnchecked || isUnchecked, refused: refused.get(id) }] : [];
   });
+  const { memory, unlabelled, sentMs } = fleet;
   const lastMs = Array.from(rolling?.values() ?? []).reduce<number>((last, time) => Math.max(last, time ?? 0), fleet.lastRestartMs ?? 0);
   const lastRestartMs = lastMs > 0 ? lastMs : undefined;
-  return { candidates, memory: fleet.memory, rolling: rolling ?? fleet.rolling, lastRestartMs, sentMs: fleet.sentMs };
+  return { candidates, memory, unlabelled, rolling: rolling ?? fleet.rolling, lastRestartMs, sentMs };
 }
 
 /** The workload of a step, and what the step is made from: a refusal counts for as long as the same would be tried. */

@@ -56,6 +56,38 @@ it("keeps what `keep` makes; what it throws for is marked and logged without its
   expect(() => caches.watch(Secret as Kind)).toThrow(/needs `keep`, `only` or `whole: true`/);
 });
 
+it("forgets an object that could never be read once it is deleted, and does not take the last value of one for another of the same name", async () => {
+  const { server, caches, stop, settle } = scriptedCaches();
+  const keep = (widget: Widget): number => {
+    if (widget.spec?.size === undefined) throw new TypeError("no size");
+    return widget.spec.size;
+  };
+  const sizes = caches.watch(widgets, { keep, unreadable: "error" });
+  const heard: string[] = [];
+  sizes.subscribe(({ type, key }) => heard.push(`${type} ${key}`));
+  caches.start(stop.signal);
+  await settle();
+  server.last.answer(200);
+  server.last.line(objectLine("ADDED", "a", "1", { spec: { size: 3 } }));
+  server.last.line(objectLine("ADDED", "b", "2", {}));
+  server.last.line(bookmarkLine("2", true));
+  await sizes.whenSynced();
+  server.last.line(objectLine("DELETED", "b", "3", {}));
+  await settle();
+  expect(Array.from(sizes.unreadable?.keys() ?? [])).toEqual([]);
+  expect(sizes.get("ns/b")).toBeUndefined();
+
+  server.last.line({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } });
+  await settle();
+  server.last.answer(200);
+  server.last.line(objectLine("ADDED", "a", "8", { metadata: { namespace: "ns", name: "a", uid: "another", resourceVersion: "8" } }));
+  server.last.line(bookmarkLine("9", true));
+  await settle();
+  expect(sizes.identity("ns/a")).toBeUndefined();
+  expect(() => sizes.get("ns/a")).toThrow("cannot be read");
+  expect(heard).toEqual(["added ns/a", "deleted ns/a"]);
+});
+
 it("does not log what a listener or an index throws, only where", async () => {
   const { server, log, caches, stop, settle } = scriptedCaches();
   const fail = (value: object): never => {

@@ -259,7 +259,8 @@ export class Store<V> {
         const { key, uid, resourceVersion, value } = event.object;
         const known = this.#table.get(key);
         if (value instanceof UnreadableValue) {
-          if (known && !this.#incoming?.get(key)) this.#incoming?.set(key, known);
+          // The last value of another object of that name says nothing of this one.
+          if (known?.uid === uid && !this.#incoming?.get(key)) this.#incoming?.set(key, known);
           this.#mark(this.#incoming, key, { resourceVersion, value });
           return undefined;
         }
@@ -324,9 +325,9 @@ export class Store<V> {
 
   #remove(key: ObjectKey): void {
     const previous = this.#table.get(key);
-    if (!previous) return;
+    // Also without an entry: one that could never be read is marked all the same.
     this.#table.delete(key);
-    this.#notify([...this.#listeners], { type: "deleted", key, previous: previous.value });
+    if (previous) this.#notify([...this.#listeners], { type: "deleted", key, previous: previous.value });
   }
 
   /** Swaps the whole state at once; then notifies of the differences in slices. Those who subscribe meanwhile have observed the new state already. */

@@ -1,7 +1,7 @@
 // The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ConditionView, Fact, ObjectDetail, ObjectRecord, ObjectReport } from "../../contract/index.ts";
+import { type ConditionView, type Fact, type ObjectDetail, type ObjectRecord, type ObjectReport, shellCommand } from "../../contract/index.ts";
 import { usePage } from "../page-state.ts";
 import { EmptyState } from "../parts/connection-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
@@ -69,7 +69,10 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
         </div>
       </header>
       {found === undefined ? (
-        <EmptyState title="Nothing is known about this object" command={`kubectl get ${name.resource} ${name.name} -n ${name.namespace}`}>
+        <EmptyState
+          title="Nothing is known about this object"
+          command={shellCommand`kubectl get ${name.resource} ${name.name} ${name.namespace === "" ? [] : ["-n", name.namespace]}`}
+        >
           It may have been deleted, or nothing has to be done about it.
         </EmptyState>
       ) : (

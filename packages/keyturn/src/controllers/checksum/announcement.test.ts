@@ -80,6 +80,14 @@ test.each([
   expect(() => readPublicKeys(text)).toThrow(message);
 });
 
+test("one of two objects that share an id is gone when it is gone itself", () => {
+  const members = new MemberSet();
+  members.set("two/web-1", { state: "counted", id: "1-1-same", digest: "same" });
+  const live = { member: (name: string) => members.get(name), hasId: (id: string) => members.state().ids.includes(id) };
+  expect(progressOf([{ name: "one/web-1", from: "1-1-same" }], live)).toBe("complete");
+  expect(progressOf([{ name: "two/web-1", from: "1-1-same" }], live)).toBe("pending");
+});
+
 test("a private key is never quoted", () => {
   expect(() => readSigningKey("-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----")).toThrow(/^(?!.*c2VjcmV0)/);
   expect(() => readSigningKey("secret")).toThrow("openssl genpkey -algorithm ed25519");

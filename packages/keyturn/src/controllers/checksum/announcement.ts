@@ -24,10 +24,11 @@ export function progressOf(changes: readonly AnnouncedChange[], live: LiveObject
   return done === changes.length ? "complete" : done > 0 ? "begun" : "pending";
 }
 
-/** True if an object is as the change says. One that goes is known by its id. */
+/** True if an object is as the change says. One that goes is known by its id only if its name was not known: others may share the id. */
 export function isDone({ name, from, to, sha256 }: AnnouncedChange, { member, hasId }: LiveObjects): boolean {
-  if (to === undefined) return from === undefined || !hasId(from);
+  if (to === undefined && name === "") return from === undefined || !hasId(from);
   const live = member(name);
+  if (to === undefined) return live?.state !== "counted" || live.id !== from;
   return live?.state === "counted" && live.id === to && (sha256 === undefined || sha256 === live.digest);
 }
 

@@ -1,5 +1,5 @@
 // What people see of checksums, a namespace each; and of agents.
-import type { CommandView, Health, NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
+import { type CommandView, type Health, type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -264,7 +264,7 @@ function counted(count: number, word: string): readonly string[] {
 }
 
 function diffCommand(ref: ObjectRef): CommandView {
-  return { what: "which Secrets differ", command: `keyturn diff${inNamespace(ref)}` };
+  return { what: "which Secrets differ", command: shellCommand`keyturn diff ${inNamespace(ref)}` };
 }
 
 function agentStory(ref: ObjectRef, { createdMs, promotedMs, checksum }: Agent): ObjectStory {

@@ -95,7 +95,7 @@ export function issuingController({ selects, settings, provider, openTransport =
         random,
         log,
         // A proxy is the operator's own affair: a kubeconfig that names one is refused.
-        openTransport: (connection) => openTransport({ ...connection, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
+        openTransport: (connection, limits) => openTransport({ ...connection, ...limits, env: provider.env ?? {}, userAgent: keyturn.name, clock }),
         onChange: (runtime) => keysOfRuntime(settings, runtime).forEach((key) => scope.enqueue(key)),
       });
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });

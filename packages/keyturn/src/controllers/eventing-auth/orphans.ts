@@ -15,6 +15,7 @@ import {
   Secret,
   type Stored,
   systemRandom,
+  type Transport,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { Semaphore } from "../../semaphore.ts";
@@ -189,9 +190,10 @@ async function inCluster<T>(
   const text = Buffer.from(data?.[settings.kubeconfigs.key] ?? "", "base64").toString("utf8");
   const connection = await embeddedKubeconfig(text, { name: `of ${runtime}`, clock, allowInsecure: settings.allowInsecureTargets });
   const timeoutMs = settings.targetTimeoutMs;
-  const wire = createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock });
+  const open = (onRead: (bytes: number) => void): Transport => createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock, onRead });
+  const wire = budgetedTransport(open, { clock, timeoutMs, onExceeded: () => {} });
   try {
-    return await work(createClient(budgetedTransport(wire, { clock, timeoutMs, onExceeded: () => {} }), { timeoutMs, clock, random: systemRandom }));
+    return await work(createClient(wire, { timeoutMs, clock, random: systemRandom }));
   } finally {
     wire.close();
   }

@@ -1,5 +1,5 @@
 // What people see of EventingAuths.
-import type { Cell, Health, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
+import { type Cell, type Health, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import { type DeepReadonly, findCondition, keyOf, nameOf, resourceOf, type Stored } from "@keyturn/runtime";
 import {
   againAtMs,
@@ -116,7 +116,7 @@ export function issuedRecord(issued: Issued): ObjectRecord {
 }
 
 export function issuedStory(ref: ObjectRef, { createdMs, issuedMs, deletingSinceMs }: Issued): ObjectStory {
-  const abandon = `kubectl annotate ${ref.resource} ${ref.name}${inNamespace(ref)} ${abandonAnnotation}=target`;
+  const abandon = shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${abandonAnnotation}=target`;
   return {
     history: [
       ...happened(createdMs, "was created"),

@@ -16,9 +16,12 @@ interface TargetBudgetOptions {
 
 /**
  * A transport that reads no more than the budget allows. What exceeds it ends the connection, and until half of the budget is there again, requests
- * fail at once.
+ * fail at once. `open` makes the transport, which tells `onRead` of every byte that it reads.
  */
-export function budgetedTransport(transport: Transport, { clock, timeoutMs, onExceeded }: TargetBudgetOptions): Transport {
+export function budgetedTransport(
+  open: (onRead: (bytes: number) => void) => Transport,
+  { clock, timeoutMs, onExceeded }: TargetBudgetOptions,
+): Transport {
   let left = burstBytes;
   let countedMs = clock.monotonic();
   let exhausted = false;
@@ -28,7 +31,7 @@ export function budgetedTransport(transport: Transport, { clock, timeoutMs, onEx
     countedMs = nowMs;
     if (left >= burstBytes / 2) exhausted = false;
   };
-  const spend = (bytes: number): void => {
+  const transport = open((bytes) => {
     refill();
     left -= bytes;
     if (left >= 0) return;
@@ -36,29 +39,27 @@ export function budgetedTransport(transport: Transport, { clock, timeoutMs, onEx
     const error = tooMuch();
     onExceeded(error);
     throw error;
-  };
+  });
 
   return {
     async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
       refill();
       if (exhausted) throw tooMuch();
+      if (request.lane === "watch") return transport.send(request, signal);
       const ended = new AbortController();
       const end = (): void => ended.abort(signal?.reason);
       signal?.addEventListener("abort", end, { once: true });
       if (signal?.aborted) end();
-      const timer =
-        request.lane === "watch"
-          ? undefined
-          : clock.setTimer(timeoutMs, () =>
-              ended.abort(new ConnectionError(`no whole answer within ${timeoutMs} ms (--eventing-auth.target-timeout)`)),
-            );
+      const timer = clock.setTimer(timeoutMs, () =>
+        ended.abort(new ConnectionError(`no whole answer within ${timeoutMs} ms (--eventing-auth.target-timeout)`)),
+      );
       const done = (): void => {
-        timer?.cancel();
+        timer.cancel();
         signal?.removeEventListener("abort", end);
       };
       try {
         const response = await transport.send(request, ended.signal);
-        return { ...response, body: counted(response.body, { spend, done, ended }) };
+        return { ...response, body: untilRead(response.body, done) };
       } catch (error) {
         done();
         throw error;
@@ -72,22 +73,10 @@ function tooMuch(): ConnectionError {
   return new ConnectionError(`the cluster sends more than ${burstBytes / 1024} KiB about one Secret; it is asked again in about half a minute`);
 }
 
-interface Counting {
-  readonly spend: (bytes: number) => void;
-  readonly done: () => void;
-  readonly ended: AbortController;
-}
-
-async function* counted(body: AsyncIterable<Uint8Array>, { spend, done, ended }: Counting): AsyncGenerator<Uint8Array> {
+/** The same body; `done` is called when it has ended, or nobody wants the rest. */
+async function* untilRead(body: AsyncIterable<Uint8Array>, done: () => void): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of body) {
-      spend(chunk.length);
-      yield chunk;
-    }
-  } catch (error) {
-    // A connection whose body nobody reads on must end.
-    ended.abort(error);
-    throw error;
+    yield* body;
   } finally {
     done();
   }

@@ -54,8 +54,14 @@ interface TargetOptions {
   /** From the start of a request to the end of its response. */
   readonly timeoutMs: number;
   /** Default: HTTP to the connection's server. */
-  readonly openTransport?: (connection: ConnectionConfig) => Transport;
+  readonly openTransport?: OpenTargetTransport;
 }
+
+/** Opens the wire to a cluster, which tells of every byte that it reads. */
+type OpenTargetTransport = (
+  connection: ConnectionConfig,
+  limits: Pick<Parameters<typeof createHttpTransport>[0], "maxHeadBytes" | "onRead">,
+) => Transport;
 
 /** The longest response that is read: the cluster is somebody else's, and one Secret is all that is asked of it. */
 const maxBodyBytes = 512 * 1024;
@@ -83,9 +89,11 @@ export class Target {
   constructor(options: TargetOptions) {
     const { connection, place, clock, random, log, onChange, timeoutMs } = options;
     this.#options = options;
-    const open = options.openTransport ?? ((to: ConnectionConfig) => createHttpTransport({ ...to, clock, userAgent: keyturn.name, maxHeadBytes }));
+    const openTransport: OpenTargetTransport =
+      options.openTransport ?? ((to, limits) => createHttpTransport({ ...to, ...limits, clock, userAgent: keyturn.name }));
+    const open = (onRead: (bytes: number) => void): Transport => openTransport(connection, { maxHeadBytes, onRead });
     const onExceeded = ({ message }: Error): void => this.#note({ reason: "TargetUnreachable", message });
-    this.#transport = this.#observed(budgetedTransport(open(connection), { clock, timeoutMs, onExceeded }));
+    this.#transport = this.#observed(budgetedTransport(open, { clock, timeoutMs, onExceeded }));
     this.client = createClient(this.#transport, { timeoutMs, maxBodyBytes, clock, random });
     this.#caches = createCaches({ transport: this.#transport, clock, random, log, limits: { maxBodyBytes, maxEventBytes: maxBodyBytes } });
     this.#cache = this.#caches.watch(Secret, { namespace: place.namespace, fields: `metadata.name=${place.name}`, keep: keepTargetSecret });
@@ -190,7 +198,7 @@ interface TargetPoolOptions {
   readonly log: Logger;
   /** Called when something about a runtime's cluster may have changed. */
   readonly onChange: (runtime: string) => void;
-  readonly openTransport?: (connection: ConnectionConfig) => Transport;
+  readonly openTransport?: OpenTargetTransport;
 }
 
 /** A runtime's cluster that can be worked with, or why there is none. */

@@ -5,7 +5,7 @@ import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type O
 import * as z from "zod";
 import { type JwksStatus, type KeyStatus, keyStatusSchema, replacedAnnotation } from "./api.ts";
 import { readCertificateChain } from "./certificates.ts";
-import { foreignEntryOf, rawEntriesOf } from "./foreign-document.ts";
+import { entriesOf, foreignEntryOf, rawEntriesOf } from "./foreign-document.ts";
 import { certifiedEntry, entryId, jwksSizeBytes, type KeyEntry, maxDocumentBytes, renderJwks } from "./jwk.ts";
 import type { PendingKey, PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
@@ -151,7 +151,7 @@ export function historyOfConfigMap(configMap: ConfigMap): FoundHistory | undefin
   const document = documentOf(configMap);
   const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
   if (document === undefined || record?.digest !== hash("sha256", document)) return undefined;
-  const entries = rawEntriesOf(document)?.flatMap((raw) => foreignEntryOf(raw) ?? []) ?? [];
+  const entries = entriesOf(document);
   const keys = record.keys.flatMap((key) => {
     const entry = entries.find(({ jwk }) => jwk.kid === key.kid && (key.algorithm === undefined || jwk.alg === key.algorithm));
     return entry ? publishedKeyOf(key, entry) : [];

@@ -39,6 +39,11 @@ export function foreignEntryOf(raw: unknown): KeyEntry | undefined {
   return members && plainEntry(members, { kid: data.kid ?? thumbprintOf(members), alg });
 }
 
+/** The keys of a document that verify signatures; none if the text is no JWKS. */
+export function entriesOf(text: string): readonly KeyEntry[] {
+  return (rawEntriesOf(text) ?? []).flatMap((raw) => foreignEntryOf(raw) ?? []);
+}
+
 /** What is worth a warning about a key that was taken over; undefined if Keyturn would publish it by itself. */
 export function weaknessOf({ jwk }: Pick<KeyEntry, "jwk">): string | undefined {
   const key = keyOfMembers(jwk);

@@ -20,7 +20,16 @@ import type { JwksStatus } from "./api.ts";
 import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, timestamp } from "./config-map.ts";
 import { nextRemovalOf } from "./key-history.ts";
 import { isOurs, knownLive, nameOfObject, type Observation, ownDocument, ownerOfObservation } from "./observe.ts";
-import { documentPart, eventOfChange, type Publication, publicationOf, revocationsOf, withdrawalsOf } from "./publication.ts";
+import {
+  documentPart,
+  eventOfChange,
+  type Publication,
+  publicationOf,
+  revocationsOf,
+  type Withdrawal,
+  withdrawalReport,
+  withdrawalsOf,
+} from "./publication.ts";
 import type { JwksCondition } from "./reasons.ts";
 import { nginxPart, servingOf } from "./serving.ts";
 import type { JwksSettings } from "./settings.ts";
@@ -39,7 +48,7 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
   const { settings: read, object } = observation;
   const { nowMs, refused } = moment;
   if (isBeingDeleted(object)) return deletionPlan(observation);
-  if (!read.ok) return blocked(observation, { status: "False", reason: "InvalidSpec", message: read.message });
+  if (!read.ok) return blocked(observation, { status: "False", reason: "InvalidSpec", message: read.message }, refused);
   const { settings } = read;
   const publication = publicationOf(observation, settings, moment);
   if (publication.published.reason === "Publishing") return announcement(observation, publication);
@@ -50,9 +59,9 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
     refusal: refused.get(nginxPart),
     nowMs,
   });
-  const thumbprints = new Set(publication.history.revoked.map(({ thumbprint }) => thumbprint));
   const events = publication.changes.map(eventOfChange);
-  const withdrawn = withdrawals(observation, thumbprints, settings.configMapName);
+  const withdrawals = withdrawalsOf(observation, publication.withdrawn, settings.configMapName);
+  const withdrawn = withdrawalSteps(observation, withdrawals, refused);
   return {
     steps: [
       ...withdrawn,
@@ -67,6 +76,7 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
     status: [
       reportOf(observation, {
         ...publication,
+        revoked: withdrawalReport(withdrawals, refused) ?? publication.revoked,
         signing: settings.sources[0],
         served: serving.report,
         nginxConfigUpdated: serving.nginxConfigUpdated,
@@ -124,9 +134,11 @@ function isSameContent(live: ConfigMap, wanted: ConfigMap): boolean {
   return covers(wanted.data, live.data) && covers(wanted.binaryData, live.binaryData);
 }
 
-/** Documents out of which revoked keys go, wherever they are. */
-function withdrawals(observation: Observation, thumbprints: ReadonlySet<string>, except?: string): readonly Write[] {
-  return withdrawalsOf(observation, { thumbprints }, except).flatMap(({ configMap, events }) => apply(observation, ConfigMap, configMap, { events }));
+/** Takes revoked keys out of documents, but for those that were refused. */
+function withdrawalSteps(observation: Observation, withdrawals: readonly Withdrawal[], refused: Moment["refused"]): readonly Write[] {
+  return withdrawals
+    .filter(({ part }) => !refused.has(part))
+    .flatMap(({ configMap, part, events }) => apply(observation, ConfigMap, configMap, { part, input: documentOf(configMap) ?? "", events }));
 }
 
 /**
@@ -149,11 +161,12 @@ function deletionsOf(observation: Observation, unwanted: Observation["owned"], c
 }
 
 /** A person must put something right first: nothing is written but the status, and documents out of which keys are revoked, which waits for nobody. */
-function blocked(observation: Observation, published: JwksCondition): JwksPlan {
+function blocked(observation: Observation, published: JwksCondition, refused: Moment["refused"]): JwksPlan {
   const { object } = observation;
   const before = recoverHistory(undefined, object.status);
   const { thumbprints, revoked } = revocationsOf(observation, before);
-  const steps = withdrawals(observation, thumbprints);
+  const withdrawals = withdrawalsOf(observation, thumbprints);
+  const steps = withdrawalSteps(observation, withdrawals, refused);
   const keys = before.keys.filter(({ thumbprint }) => !thumbprints.has(thumbprint));
   return {
     steps,
@@ -161,7 +174,7 @@ function blocked(observation: Observation, published: JwksCondition): JwksPlan {
       reportOf(observation, {
         history: { ...before, keys, revoked },
         published,
-        revoked: null,
+        revoked: withdrawalReport(withdrawals, refused) ?? null,
         served: undefined,
         signing: undefined,
         nginxConfigUpdated: object.status?.nginxConfigUpdated,

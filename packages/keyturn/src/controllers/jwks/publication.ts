@@ -1,9 +1,19 @@
 // The published half of a plan: which keys the JWKS document is to hold, what is written down before it is published, and whether it may be changed now.
-import { type Blocker, type ConfigMap, earliest, formatDuration, type Moment, ownerReferenceTo, type PlannedEvent } from "@keyturn/runtime";
+import {
+  type Blocker,
+  type ConfigMap,
+  earliest,
+  formatDuration,
+  type Moment,
+  ownerReferenceTo,
+  type PlannedEvent,
+  type Stored,
+} from "@keyturn/runtime";
 import { mergedLabel, revokeAnnotation } from "./api.ts";
 import { readSourceKey, type SourceResult } from "./certificates.ts";
 import {
   documentConfigMap,
+  documentOf,
   documentWithout,
   type FoundHistory,
   fitsConfigMap,
@@ -15,7 +25,7 @@ import {
   timestamp,
 } from "./config-map.ts";
 import { discoveryFiles } from "./discovery.ts";
-import { foreignEntryOf, rawEntriesOf, weaknessOf } from "./foreign-document.ts";
+import { entriesOf, weaknessOf } from "./foreign-document.ts";
 import { entryId, problemWithJwks, renderJwks } from "./jwk.ts";
 import { advanceHistory, type HistoryStep, type KeyChange, type PendingKey, type PublishedKey, type Source } from "./key-history.ts";
 import { isOurs, nameOfObject, type Observation, ownDocument } from "./observe.ts";
@@ -37,6 +47,8 @@ export interface Publication {
   readonly truncated?: JwksCondition | null;
   /** Whether every revocation means a key; null if nothing is revoked. */
   readonly revoked: JwksCondition | null;
+  /** Thumbprints of the keys that go out of every other document too. */
+  readonly withdrawn: ReadonlySet<string>;
   /** What happens to keys by this write. */
   readonly changes: readonly KeyChange[];
   /** What happens without one. */
@@ -80,7 +92,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const unrevoked = kept.filter(({ thumbprint }) => !revocations.thumbprints.has(thumbprint));
   const revived = step.changes.filter(({ type }) => type === "Revived").map(eventOfChange);
   const report = (history: History): JwksCondition => publishedReport(history, { sources, revocations, settings, clockSkew });
-  const common = { revoked: revokedReport(revocations), events: [], changes: [], urgent: false };
+  const common = { revoked: revokedReport(revocations), withdrawn: revocations.thumbprints, events: [], changes: [], urgent: false };
   /** The ConfigMap stays as it is; what is to be published, and for how much longer, is written down. */
   const left = (condition: JwksCondition, nextAtMs: number | undefined): Publication => ({
     ...common,
@@ -176,30 +188,37 @@ export function nextUpdateAt(lastUpdateMs: number | undefined, intervalMs: numbe
   return lastUpdateMs === undefined || lastUpdateMs > nowMs ? nowMs : lastUpdateMs + intervalMs;
 }
 
+/** A document out of which revoked keys go. */
+export interface Withdrawal {
+  readonly configMap: ConfigMap;
+  /** Its part of a plan: what is wrong with one document holds up neither the others nor the status. */
+  readonly part: string;
+  readonly events: readonly PlannedEvent[];
+}
+
 /** Documents of the object, under whatever names, out of which revoked keys go; but for the one that `except` names, which is written as a whole. */
-export function withdrawalsOf(
-  observation: Observation,
-  { thumbprints }: Pick<Revocations, "thumbprints">,
-  except?: string,
-): readonly { readonly configMap: ConfigMap; readonly live: ConfigMap; readonly events: readonly PlannedEvent[] }[] {
+export function withdrawalsOf(observation: Observation, thumbprints: ReadonlySet<string>, except?: string): readonly Withdrawal[] {
   if (thumbprints.size === 0) return [];
-  return observation.owned.flatMap(({ object }) => {
-    if (!isDocumentConfigMap(object) || object.metadata.name === except || !isOurs(observation, object)) return [];
-    const without = documentWithout(object, thumbprints, observation.object.metadata.uid);
+  return ownDocuments(observation).flatMap((live) => {
+    const { name } = live.metadata;
+    const without = name === except ? undefined : documentWithout(live, thumbprints, observation.object.metadata.uid);
     if (!without) return [];
-    return { configMap: without.configMap, live: object, events: without.kids.map((kid) => eventOfChange({ type: "Revoked", kid, source: "" })) };
+    const events = without.kids.map((kid) => eventOfChange({ type: "Revoked", kid, source: "" }));
+    return { configMap: without.configMap, part: `withdrawal from ${name}`, events };
   });
 }
 
+/** The documents of the object under all names that they were published under. */
+function ownDocuments(observation: Observation): readonly Stored<ConfigMap>[] {
+  return observation.owned.flatMap(({ object }) => (isDocumentConfigMap(object) && isOurs(observation, object) ? [object] : []));
+}
+
 /** What is revoked, as far as that is known without sources. */
-export function revocationsOf(
-  { object }: Pick<Observation, "object">,
-  before: History,
-  sources: readonly Pick<Source, "keys" | "passed">[] = [],
-): Revocations {
-  return resolveRevocations(revokedNames(object.metadata.annotations?.[revokeAnnotation]), {
+export function revocationsOf(observation: Observation, before: History, sources: readonly Pick<Source, "keys" | "passed">[] = []): Revocations {
+  return resolveRevocations(revokedNames(observation.object.metadata.annotations?.[revokeAnnotation]), {
     known: [...before.keys, ...before.pending, ...sources.flatMap(({ keys = [], passed }) => [...keys, ...passed])],
     remembered: before.revoked,
+    published: () => ownDocuments(observation).flatMap((document) => entriesOf(documentOf(document) ?? "")),
   });
 }
 
@@ -227,7 +246,7 @@ const configMapPrefix = "configmap/";
 
 /** A ConfigMap of others, with all its keys under their own names. */
 function mergedSource(name: string, text: string | undefined): ReadSource {
-  const keys = rawEntriesOf(text ?? "")?.flatMap((raw) => foreignEntryOf(raw) ?? []) ?? [];
+  const keys = entriesOf(text ?? "");
   const source = { name: configMapPrefix + name, passed: [] };
   if (text === undefined) {
     const message = `there is none with the label ${mergedLabel}: "true"`;
@@ -323,15 +342,26 @@ function refusalReport({ reason, message }: Blocker): JwksCondition {
   return { status: "False", reason, message };
 }
 
-function revokedReport({ unknown, revoked }: Revocations): JwksCondition | null {
-  if (unknown.length > 0) {
-    const names = unknown.join(", ");
-    const message = `nothing is known by ${names}: it is no kid, thumbprint or certificate of a key that was published here; ${revoked.length} other names are revoked`;
-    return { status: "False", reason: "RevocationUnknown", message };
+function revokedReport({ unknown, revoked, unremembered, thumbprints }: Revocations): JwksCondition | null {
+  const nothing =
+    unknown.length > 0 ? `nothing is known by ${unknown.join(", ")}: it is no kid, thumbprint or certificate of a key that was published here; ` : "";
+  if (unremembered > 0) {
+    const message = `all ${thumbprints.size} keys are withdrawn, but ${unremembered} names are more than are remembered, and mean nothing once their certificates are gone; take names of keys out of ${revokeAnnotation} that no Secret holds; ${nothing}${revoked.length} names are remembered`;
+    return { status: "False", reason: "RevocationsTooMany", message };
   }
+  if (unknown.length > 0) return { status: "False", reason: "RevocationUnknown", message: `${nothing}${revoked.length} other names are revoked` };
   if (revoked.length === 0) return null;
-  const keys = new Set(revoked.map(({ thumbprint }) => thumbprint)).size;
+  const keys = thumbprints.size;
   return { status: "True", reason: "KeysRevoked", message: `${keys === 1 ? "1 key is" : `${keys} keys are`} revoked` };
+}
+
+/** What is said of documents out of which revoked keys could not be taken; undefined if there are none. */
+export function withdrawalReport(withdrawals: readonly Withdrawal[], refused: Moment["refused"]): JwksCondition | undefined {
+  const messages = withdrawals.flatMap(({ configMap, part }) => {
+    const refusal = refused.get(part);
+    return refusal ? `revoked keys are still in ConfigMap ${configMap.metadata.name}: ${refusal.message}` : [];
+  });
+  return messages.length > 0 ? { status: "False", reason: "WithdrawalRefused", message: messages.join("; ") } : undefined;
 }
 
 function truncatedReport(

@@ -38,6 +38,8 @@ const conditionReasons = {
   SigningKeyRevoked: { meaning: "The Secret whose key signs still holds a key that is revoked.", health: "degraded" },
   KeysRevoked: { meaning: "Every revocation means a key that is known, and none of those is published.", health: "healthy" },
   RevocationUnknown: { meaning: "A revocation names nothing that is known: no `kid`, thumbprint or certificate.", health: "degraded" },
+  RevocationsTooMany: { meaning: "More names are revoked than are remembered. All that they mean is withdrawn.", health: "degraded" },
+  WithdrawalRefused: { meaning: "The API server does not let a revoked key be taken out of a ConfigMap under an earlier name.", health: "degraded" },
   PodsNotAvailable: { meaning: "Not every pod of the Deployment serves the document as it is.", health: "progressing" },
   PodsFail: { meaning: "Pods of nginx do not get ready; the message has their own words.", health: "degraded" },
   NotAllowed: { meaning: "The object asks for an image, replicas or resources that this installation does not allow.", health: "degraded" },

@@ -1,5 +1,5 @@
 // What people see of JWKSConfigs and JWKSs.
-import type { NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
+import { type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -238,7 +238,7 @@ export function keySetRecord(keySet: KeySet): ObjectRecord {
 export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap }: KeySet): ObjectStory {
   const where = inNamespace(ref);
   const [key] = keys;
-  const revoke = key && `kubectl annotate ${ref.resource} ${ref.name}${where} ${revokeAnnotation}=${key.kid}`;
+  const revoke = key && shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${where} ${revokeAnnotation}=${key.kid}`;
   return {
     history: [
       ...happened(createdMs, "was created"),
@@ -249,7 +249,7 @@ export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap }: KeyS
       ]),
     ],
     commands: [
-      { what: "see the document", command: `kubectl get configmap ${configMap}${where} -o jsonpath='{.data.jwks\\.json}'` },
+      { what: "see the document", command: shellCommand`kubectl get configmap ${configMap} ${where} -o jsonpath=${"{.data.jwks\\.json}"}` },
       ...(revoke === undefined ? [] : [{ what: "withdraw a key at once", command: revoke }]),
       pauseCommand(ref),
     ],

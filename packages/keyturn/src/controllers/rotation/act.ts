@@ -193,12 +193,13 @@ export class SetWriter {
   /** What says which version an object was written with. */
   #annotations({ target, seq, digest, atMs }: TargetWrite): Readonly<Record<string, string>> {
     const { seal } = this.#context;
-    const targetKey = keyOf({ namespace: this.#set.namespace, name: target });
+    const { namespace, set } = this.#set;
+    const provenFor = { setKey: keyOf({ namespace, name: set }), targetKey: keyOf({ namespace, name: target }) };
     return {
       [versionAnnotation]: String(seq),
       [digestAnnotation]: digest,
       [appliedAtAnnotation]: new Date(atMs).toISOString(),
-      ...(seal && { [proofAnnotation]: objectProof(seal, targetKey, { seq, digest, atMs }) }),
+      ...(seal && { [proofAnnotation]: objectProof(seal, provenFor, { seq, digest, atMs }) }),
     };
   }
 

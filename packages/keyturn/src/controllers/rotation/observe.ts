@@ -204,7 +204,7 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
   const seen: TargetObservation[] = [];
   for (const targetKey of targetKeys) {
     const recordNameOf = (seq: number): ObjectName => ({ namespace, name: recordName(set, seq) });
-    const target = await observeTarget(targetKey, { ...options, resources, records, recordNameOf });
+    const target = await observeTarget(targetKey, { ...options, setKey: key, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
   const targets = withBelievedAnnotations(seen, { sources, records, latestMs: nowMs + maxSkewMs });
@@ -300,6 +300,8 @@ async function damagedRecords(key: ObjectKey, { watches, run }: ObserveOptions):
 }
 
 interface TargetOptions extends ObserveOptions {
+  /** The set that is observed. */
+  readonly setKey: ObjectKey;
   /** The kinds that the target's object may be of. */
   readonly resources: ReadonlySet<string>;
   readonly records: readonly RecordObservation[];
@@ -354,7 +356,7 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const { target } = annotations;
   if (!target || !isKeptFor(cache, key, owner.key)) return { ...seen, ours: false, digest: "", ownedByTarget: false };
   const { applied: claimed, ownerUids } = target;
-  const applied = claimed && appliedBy(claimed, owner.key, options.seal);
+  const applied = claimed && appliedBy(claimed, options);
   const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await run.client.get(kind, nameOf(key), run.signal);
@@ -370,8 +372,9 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
 }
 
 /** What an object was written with, and whether that is proven. */
-function appliedBy({ proof, ...applied }: Applied & { readonly proof?: string }, targetKey: ObjectKey, seal: Seal | undefined): Applied {
-  return seal && proof !== undefined ? { ...applied, isProven: proof === objectProof(seal, targetKey, applied) } : applied;
+function appliedBy({ proof, ...applied }: Applied & { readonly proof?: string }, { seal, setKey: provenSet, owner }: ObjectOptions): Applied {
+  if (!seal || proof === undefined) return applied;
+  return { ...applied, isProven: proof === objectProof(seal, { setKey: provenSet, targetKey: owner.key }, applied) };
 }
 
 /** True if the object of this key is marked as the target's. */

@@ -1,5 +1,5 @@
 // The records of rotation sets that people see, and where they come from.
-import type { ObjectLane, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
+import { type ObjectLane, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import { type Cache, keyOf, type Kind, managedBySelector, nameOf, resourceOf, Secret, statesOf } from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "../../feature/feature.ts";
 import {
@@ -86,8 +86,8 @@ export function rotationSetStory(ref: ObjectRef, record: RotationSet): ObjectSto
       ]),
     ],
     commands: [
-      { what: "what happens next, and when", command: `keyturn plan ${record.set}${where}` },
-      { what: "what has happened", command: `keyturn history ${record.set}${where}` },
+      { what: "what happens next, and when", command: shellCommand`keyturn plan ${record.set} ${where}` },
+      { what: "what has happened", command: shellCommand`keyturn history ${record.set} ${where}` },
       pauseCommand(ref),
     ],
   };

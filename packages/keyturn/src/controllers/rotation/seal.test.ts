@@ -21,8 +21,21 @@ test("a six-digit PIN is not found by the digest in status", () => {
   expect(guesses.some((guess) => guess.startsWith(shown) || shown.startsWith(guess.slice(0, 12)))).toBe(false);
 });
 
+const live = { setKey: "shop/my-key", targetKey: "shop/live" };
+
 test("a proof holds for the whole milliseconds that annotations have", () => {
   const applied = { seq: 1, digest: "d1", atMs: 1_700_000_000_000.75 };
   const written = { ...applied, atMs: Date.parse(new Date(applied.atMs).toISOString()) };
-  expect(objectProof(sealOf(key), "shop/live", written)).toBe(objectProof(sealOf(key), "shop/live", applied));
+  expect(objectProof(sealOf(key), live, written)).toBe(objectProof(sealOf(key), live, applied));
+});
+
+test("a proof holds for one target of one set", () => {
+  const applied = { seq: 1, digest: "d1", atMs: 1_700_000_000_000 };
+  const others = [
+    live,
+    { ...live, setKey: "shop/other" },
+    { ...live, targetKey: "shop/fallback" },
+    { setKey: "shop/live", targetKey: "shop/my-key" },
+  ];
+  expect(new Set(others.map((provenFor) => objectProof(sealOf(key), provenFor, applied))).size).toBe(others.length);
 });

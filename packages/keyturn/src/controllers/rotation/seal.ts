@@ -28,11 +28,17 @@ export function recordProof(seal: Seal, setKey: ObjectKey, { seq, resource, dige
   return seal("record", [setKey, seq, resource, digest, watchDigest, Math.trunc(seenAtMs)]);
 }
 
-/** Proves what a target's object was written with. */
+/** Whose an object is: a target of this name may have been in another set before. */
+interface ProvenFor {
+  readonly setKey: ObjectKey;
+  readonly targetKey: ObjectKey;
+}
+
+/** Proves what a target's object was written with, and for which set. */
 export function objectProof(
   seal: Seal,
-  targetKey: ObjectKey,
+  { setKey, targetKey }: ProvenFor,
   { seq, digest, atMs }: { readonly seq: number; readonly digest: string; readonly atMs: number },
 ): string {
-  return seal("object", [targetKey, seq, digest, Math.trunc(atMs)]);
+  return seal("object", [setKey, targetKey, seq, digest, Math.trunc(atMs)]);
 }

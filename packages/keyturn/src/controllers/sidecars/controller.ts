@@ -9,6 +9,7 @@ import { type RolloutsDefinition, rolloutsController } from "../../workloads/rol
 import { consentLabel } from "./consent.ts";
 import { apiServer, expectedByApiServer } from "./injection/admitted-pod.ts";
 import { expectSidecar, probeInjectors } from "./injection/expectation.ts";
+import { withoutResources } from "./injection/sidecar.ts";
 import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./injection/webhook.ts";
 import { ProxyConfig } from "./injector-configuration.ts";
 import { type Asking, type Confirm, type Expect, type InspectionOptions, SidecarsInspector } from "./inspect.ts";
@@ -65,11 +66,21 @@ function sidecarsInspector(options: SidecarsOptions): InspectorDefinition {
 }
 
 /** What a new pod would get is asked of the webhooks themselves. */
-function askWebhooks({ clock, metrics }: InspectorScope, { webhooks }: SidecarsOptions): Asking {
+function askWebhooks({ client, signal, clock, metrics }: InspectorScope, options: SidecarsOptions): Asking {
+  const { webhooks } = options;
+  const confirm = confirmByApiServer(options);
+  const gate = new Semaphore(questionsAtATime);
   const onAnswer = metrics && webhookMetrics(metrics);
   const caller = gateCalls(createWebhookCaller({ ...webhooks, clock, ...(onAnswer && { onAnswer }) }), questionsAtATime);
   return {
-    expect: (configuration) => (source, asked) => expectSidecar(source, { ...asked, injectors: configuration.injectors, caller }),
+    expect: (configuration) => async (source, asked) => {
+      const expected = await expectSidecar(source, { ...asked, injectors: configuration.injectors, caller });
+      if (!asked.whole || expected.type !== "known") return expected;
+      // The whole of a sidecar is known when the API server has filled in what is left out.
+      const admitted = await gate.run(async () => confirm?.(source, { client, signal }));
+      if (!admitted || admitted.type === "unasked") return { ...expected, sidecar: withoutResources(expected.sidecar) };
+      return admitted.type === "known" ? { ...admitted, webhooks: expected.webhooks } : admitted;
+    },
     probe: ({ injectors }) => probeInjectors(injectors, caller),
   };
 }

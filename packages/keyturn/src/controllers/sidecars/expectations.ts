@@ -53,7 +53,7 @@ export class Expectations {
     if (!question.asking) {
       question.asking = true;
       const asked = this.#turn()
-        .then(() => this.#ask(question, ask))
+        .then(async () => void (await this.#ask(question, ask)))
         .finally(() => this.#asked.delete(asked));
       this.#asked.add(asked);
     }
@@ -61,11 +61,10 @@ export class Expectations {
   }
 
   /** Asks now, whatever is known. Resolves to the answer, which is kept; never rejects. */
-  async renew(key: string, asker: string, ask: () => Promise<Expectation>): Promise<Answer["expectation"]> {
+  renew(key: string, asker: string, ask: () => Promise<Expectation>): Promise<Expectation> {
     const question = this.#question(key);
     question.waiting.add(asker);
-    await this.#ask(question, ask);
-    return question.expectation;
+    return this.#ask(question, ask);
   }
 
   /** Forgets what this webhook has said, because it no longer answers: none of that is to be acted upon until it is asked again. `askers` are called. */
@@ -109,19 +108,19 @@ export class Expectations {
     });
   }
 
-  async #ask(question: Question, ask: () => Promise<Expectation>): Promise<void> {
-    try {
-      question.expectation = await ask();
-    } catch (error) {
-      question.expectation = { type: "failed", webhook: "", message: error instanceof Error ? error.message : String(error) };
-    }
+  async #ask(question: Question, ask: () => Promise<Expectation>): Promise<Expectation> {
+    const expectation = await ask().catch((error: unknown): Expectation => {
+      return { type: "failed", webhook: "", message: error instanceof Error ? error.message : String(error) };
+    });
+    question.expectation = expectation;
     question.asking = false;
-    const isFailed = question.expectation.type === "failed";
+    const isFailed = expectation.type === "failed";
     const retryMs = isFailed ? Math.min(firstRetryMs * 2 ** question.failures, maxRetryMs) : maxRetryMs;
     question.failures = isFailed ? question.failures + 1 : 0;
     question.againMs = this.#clock.monotonic() + retryMs;
     const askers = Array.from(question.waiting);
     question.waiting.clear();
     for (const asker of askers) this.#onAnswer(asker);
+    return expectation;
   }
 }

@@ -100,6 +100,10 @@ interface Question {
 
 type KeptPod = SidecarPod | typeof deadPod;
 
+type ComparesPods = (pods: readonly DeepReadonly<SidecarPod>[]) => Pick<Finding, "inspection" | "againInMs">;
+
+const justChanged = { type: "unknown", reason: "Pending", message: "the configuration has just changed" } satisfies Inspection;
+
 /** Follows pods, and the configuration of the injectors. */
 export class SidecarsInspector implements Inspector {
   readonly caches: readonly Cache<unknown>[];
@@ -164,38 +168,43 @@ export class SidecarsInspector implements Inspector {
   }
 
   inspect(id: WorkloadId, workload: DeepReadonly<Workload> | undefined): Finding | undefined {
-    return workload ? this.#finding(id, workload, this.#podsOf(workload)) : this.#inspectUnrestartable(id);
+    if (!workload) return this.#inspectUnrestartable(id);
+    return this.#finding(workload, this.#podsOf(workload), (pods) => this.#inspectPods(id, pods, askedOf(workload)));
   }
 
-  /** While webhooks do not answer, the API server could make no pods either. */
-  async lookAgain(
-    workload: DeepReadonly<Workload>,
-    { client, signal }: { readonly client: Client; readonly signal: AbortSignal },
-  ): Promise<Finding | undefined> {
+  /**
+   * While webhooks do not answer, the API server could make no pods either. What comes of it is made from the answers to this very look: what is kept may be
+   * replaced meanwhile, by what webhooks alone have said.
+   */
+  async lookAgain(workload: DeepReadonly<Workload>, asking: Parameters<Confirm>[1]): Promise<Finding | undefined> {
     const { kind, namespace, name, uid } = workload.source;
-    const id = `${kind}/${namespace}/${name}`;
-    const { items } = await client.list(Pod, { namespace, labels: workload.selector }, signal);
-    const question = this.#question(askedOf(workload));
-    const isUnchecked = "key" in question && !(await this.#renew(id, question, { client, signal }));
+    const asked = askedOf(workload);
+    const { items } = await asking.client.list(Pod, { namespace, labels: workload.selector }, asking.signal);
+    const question = this.#question(asked);
+    const renewed = "key" in question ? await this.#renew(`${kind}/${namespace}/${name}`, question, asking) : undefined;
     const live = items.map(this.#keep).filter((pod) => pod !== deadPod);
-    const finding = this.#finding(
-      id,
-      workload,
-      live.filter((pod) => workloadUidOfPod(pod, namespace, this.#replicaSets) === uid),
-    );
-    return finding && { ...finding, isUnchecked };
+    const own = live.filter((pod) => workloadUidOfPod(pod, namespace, this.#replicaSets) === uid);
+    const finding = this.#finding(workload, own, (pods) => {
+      const now = this.#question(asked);
+      if (!("key" in now)) return now;
+      if (!renewed || !("key" in question) || now.key !== question.key) return { inspection: justChanged, againInMs: undefined };
+      return { inspection: comparePods(pods, renewed.expectation, this.#options), againInMs: undefined };
+    });
+    return finding && { ...finding, isUnchecked: renewed?.isUnchecked ?? false };
   }
 
-  /** Asks the webhooks, and if they answer the API server, whose answer is kept. False if it could not be asked. */
-  async #renew(id: WorkloadId, { key, ask, source }: Question, asking: Parameters<Confirm>[1]): Promise<boolean> {
-    const { signal } = asking;
-    const renewed = await abortRace(this.#expectations.renew(key, id, ask), signal);
-    if (renewed.type === "failed") this.#expectations.doubt(renewed.webhook, this.#scope.ids());
-    if (renewed.type !== "known") return true;
+  /** Asks the webhooks, and if they answer the API server, whose answer is kept. */
+  async #renew(
+    id: WorkloadId,
+    { key, ask, source }: Question,
+    asking: Parameters<Confirm>[1],
+  ): Promise<{ readonly expectation: Expectation; readonly isUnchecked: boolean }> {
+    const expectation = await abortRace(this.#expectations.renew(key, id, ask), asking.signal);
+    if (expectation.type === "failed") this.#expectations.doubt(expectation.webhook, this.#scope.ids());
+    if (expectation.type !== "known") return { expectation, isUnchecked: false };
     const confirmed = (await this.#confirm?.(source(), asking)) ?? { type: "unasked" };
-    if (confirmed.type === "unasked") return false;
-    await this.#expectations.renew(key, id, () => Promise.resolve(confirmed));
-    return true;
+    if (confirmed.type === "unasked") return { expectation, isUnchecked: true };
+    return { expectation: await this.#expectations.renew(key, id, () => Promise.resolve(confirmed)), isUnchecked: false };
   }
 
   *ids(namespace?: string): Iterable<WorkloadId> {
@@ -211,12 +220,12 @@ export class SidecarsInspector implements Inspector {
     return this.#expectations.answered();
   }
 
-  #finding(id: WorkloadId, workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<SidecarPod>[]): Finding | undefined {
+  #finding(workload: DeepReadonly<Workload>, pods: readonly DeepReadonly<SidecarPod>[], compare: ComparesPods): Finding | undefined {
     const counted = countedPods(workload, pods);
     // Nobody need be asked about a workload without pods.
     if (!workload.restarting && counted.length === 0) return undefined;
     const blocker = withoutConsent(workload.labels, this.#scope.namespaces.get(workload.ref.namespace), this.#options);
-    return { ...this.#inspectPods(id, counted, askedOf(workload)), replaced: counted.length >= workload.desired, blocker };
+    return { ...compare(counted), replaced: counted.length >= workload.desired, blocker };
   }
 
   /** Pods that nobody can restart are only reported, by what they belong to. */
@@ -252,8 +261,7 @@ export class SidecarsInspector implements Inspector {
     const namespaceLabels = this.#scope.namespaces.get(namespace);
     const stabilizesInMs = Math.max(this.#configuration.stabilizesInMs(namespace), this.#stabilization.stabilizesInMs(namespace));
     if (!namespaceLabels || stabilizesInMs > 0) {
-      const message = namespaceLabels ? "the configuration has just changed" : "its namespace has not been seen yet";
-      const inspection: Inspection = { type: "unknown", reason: "Pending", message };
+      const inspection: Inspection = namespaceLabels ? justChanged : { ...justChanged, message: "its namespace has not been seen yet" };
       return { inspection, againInMs: stabilizesInMs || undefined };
     }
     // What belongs to nobody we know is compared by image and revision only: without a template, the rest of its sidecar is not known.

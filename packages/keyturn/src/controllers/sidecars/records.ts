@@ -1,5 +1,5 @@
 // What people see of workloads: what the plan of this moment says about each, or at least what was left on those that were restarted.
-import type { Facet, Health, NextStep, ObjectRecord, ObjectRef } from "@keyturn/dashboard/contract";
+import { type Facet, type Health, type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -260,9 +260,9 @@ export function workloadStory(ref: ObjectRef, record: WorkloadRecord): ObjectSto
   return {
     history: happened(record.restartedMs, "was restarted for its sidecar"),
     commands: [
-      { what: "what would be restarted", command: `keyturn plan sidecars${where}` },
-      { what: "how its rollout fares", command: `kubectl rollout status ${resource}/${name}${where}` },
-      { what: "never restart it for its sidecar", command: `kubectl label ${resource} ${name}${where} ${consentLabel}=disabled` },
+      { what: "what would be restarted", command: shellCommand`keyturn plan sidecars ${where}` },
+      { what: "how its rollout fares", command: shellCommand`kubectl rollout status ${resource}/${name} ${where}` },
+      { what: "never restart it for its sidecar", command: shellCommand`kubectl label ${resource} ${name} ${where} ${consentLabel}=disabled` },
     ],
   };
 }

@@ -19,6 +19,8 @@ export interface ServerAddress {
   readonly proxyUrl?: string;
   /** The longest head of an answer. Default 256 KiB. */
   readonly maxHeadBytes?: number | undefined;
+  /** See `HttpTransportOptions`. */
+  readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /** Below the 90 s after which Go servers close an idle connection, so that it is mostly we who close. */
@@ -46,7 +48,7 @@ export class LanePools {
       ...(tlsServerName && { serverName: tlsServerName }),
       ...(insecureSkipTlsVerify && { insecureSkipVerify: true }),
     };
-    this.#limits = { idleMs, maxHeadBytes: address.maxHeadBytes };
+    this.#limits = { idleMs, maxHeadBytes: address.maxHeadBytes, onRead: address.onRead };
     this.#target = { host, port, ...(tls && { tls }), ...(proxyUrl && { proxyUrl }) };
   }
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { fixedCredentials } from "../auth/credentials.ts";
 import { patiently, textOf } from "../local-server.fixture.ts";
-import type { Transport, TransportRequest } from "../transport.ts";
+import { ConnectionError, type Transport, type TransportRequest } from "../transport.ts";
 import { requestText } from "./connection.ts";
 import { createHttpTransport } from "./http-transport.ts";
 
@@ -59,6 +59,23 @@ describe("a connection", () => {
     await using server = await serve(`HTTP/1.1 200 OK\r\na: ${"x".repeat(2_000)}\r\n\r\n`);
     const transport = createHttpTransport({ server: `http://127.0.0.1:${server.port}`, credentials: fixedCredentials(), maxHeadBytes: 1_000 });
     await expect(transport.send(get)).rejects.toMatchObject({ code: "AnswerTooLong", part: "head", maxBytes: 1_000 });
+    await expect.poll(() => server.connections.every(({ destroyed }) => destroyed), patiently).toBe(true);
+    transport.close();
+  });
+
+  it("counts all that is read, and is given up when that is too much, with what was said of it", async () => {
+    const interim = "HTTP/1.1 103 Early Hints\r\n\r\n";
+    const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;note=x\r\nk\r\n0\r\n\r\n";
+    await using server = await serve(`${interim}${chunked}`, chunked);
+    let left = interim.length + 2 * chunked.length - 1;
+    const onRead = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw new ConnectionError("too much");
+    };
+    const transport = createHttpTransport({ server: `http://127.0.0.1:${server.port}`, credentials: fixedCredentials(), onRead });
+    expect(await textOf(await transport.send(get))).toBe("k");
+    expect(left).toBe(chunked.length - 1);
+    await expect(transport.send(get)).rejects.toThrow("too much");
     await expect.poll(() => server.connections.every(({ destroyed }) => destroyed), patiently).toBe(true);
     transport.close();
   });

@@ -25,6 +25,11 @@ export interface HttpTransportOptions {
   readonly userAgent?: string;
   /** The longest head of an answer, and the longest trailers; more is an `AnswerTooLongError`. Default 256 KiB. */
   readonly maxHeadBytes?: number;
+  /**
+   * Told of all that is read from the server, before anything is made of it: heads and what is said between the parts of a body too. If it throws, the
+   * connection is given up, and the exchange on it fails with what was thrown.
+   */
+  readonly onRead?: (bytes: number) => void;
   /** Default the machine's. */
   readonly clock?: Clock;
 }
@@ -73,6 +78,7 @@ class HttpTransport implements Transport {
       ...(options.insecureSkipTlsVerify && { insecureSkipTlsVerify: true }),
       ...(proxyUrl && { proxyUrl }),
       ...(options.maxHeadBytes !== undefined && { maxHeadBytes: options.maxHeadBytes }),
+      ...(options.onRead && { onRead: options.onRead }),
     };
   }
 

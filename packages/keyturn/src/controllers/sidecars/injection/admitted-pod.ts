@@ -18,7 +18,9 @@ export async function expectedByApiServer(
 ): Promise<Expectation | { readonly type: "unasked"; readonly message: string }> {
   try {
     const draft = draftPod(source);
-    const { name, ...metadata } = draft.metadata;
+    const { name, ownerReferences = [], ...rest } = draft.metadata;
+    // Who creates a pod that blocks the deletion of its owner may need a right on that owner, as on OpenShift; its controller has it, and we do not.
+    const metadata = { ...rest, ownerReferences: ownerReferences.map(({ blockOwnerDeletion: _needsRight, ...owner }) => owner) };
     // A name of its own: a pod of a StatefulSet has one that is taken.
     const pod = await client.create(
       Pod,

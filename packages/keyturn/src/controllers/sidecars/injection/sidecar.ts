@@ -16,8 +16,8 @@ export interface Sidecar {
 /** What is compared besides image and revision, in words for people. */
 export const sidecarParts = ["resources", "env", "volumes", "init containers", "settings"] as const;
 
-/** A digest for each part: equal digests, equal parts. */
-type Parts = Readonly<Record<(typeof sidecarParts)[number], string>>;
+/** A digest for each part: equal digests, equal parts. One that is undefined is not known, and not compared. */
+type Parts = Readonly<Record<(typeof sidecarParts)[number], string | undefined>>;
 
 /** What is wrong with a live sidecar; also used for Events, metrics and docs. */
 export type OutdatedReason = "SidecarMissing" | "SidecarUnwanted" | "ImageDiffers" | "RevisionDiffers" | "SidecarDiffers";
@@ -52,6 +52,11 @@ export function sidecarDigest(sidecar: Sidecar | undefined): string {
   return hash("sha256", canonicalJson(sidecar ?? null)).slice(0, 16);
 }
 
+/** The same as far as webhooks can know it: what they leave out of resources, a LimitRange fills in afterwards. */
+export function withoutResources(sidecar: Sidecar | undefined): Sidecar | undefined {
+  return sidecar?.parts ? { ...sidecar, parts: { ...sidecar.parts, resources: undefined } } : sidecar;
+}
+
 const current: SidecarComparison = { type: "current" };
 
 /**
@@ -71,7 +76,8 @@ export function compareSidecar(live: Sidecar | undefined, expected: Sidecar | un
     return outdated("RevisionDiffers", `was injected by revision ${live.revision}; a new pod would be by ${expected.revision}`);
   }
   const [liveParts, expectedParts] = [live.parts, expected.parts];
-  const different = liveParts && expectedParts ? sidecarParts.filter((part) => liveParts[part] !== expectedParts[part]) : [];
+  const different =
+    liveParts && expectedParts ? sidecarParts.filter((part) => expectedParts[part] !== undefined && liveParts[part] !== expectedParts[part]) : [];
   if (different.length > 0 && counts("SidecarDiffers"))
     return outdated("SidecarDiffers", `has a sidecar that differs from a new pod's in ${different.join(", ")}`);
   return current;
@@ -185,12 +191,16 @@ function piecesOf(pod: DeepReadonly<Pod>): Pieces {
 
 function digestPieces({ sidecar, initContainers, volumes }: Pieces): Parts {
   const { resources, env, envFrom, mounts, name: _name, image: _image, ...settings } = plain(sidecar);
+  const inits = initContainers.map((container) => {
+    const { resources: own, ...rest } = plain(container);
+    return { own, rest: { ...rest, image: withoutHub(container.image ?? "") } };
+  });
   return {
-    resources: digest(resources),
+    resources: digest([resources, ...inits.map(({ own }) => own)]),
     env: digest({ env, envFrom }),
     volumes: digest({ mounts, volumes: sorted(volumes.map(withoutDefaults)) }),
     // Where the sidecar's own image may come from another registry, theirs may too; one that is compared moves both.
-    "init containers": digest(initContainers.map((container) => ({ ...plain(container), image: withoutHub(container.image ?? "") }))),
+    "init containers": digest(inits.map(({ rest }) => rest)),
     settings: digest(settings),
   };
 }

@@ -1,0 +1,89 @@
+import { createClient, type Kind, MutatingWebhookConfiguration, Namespace, Pod, seededRandom } from "@keyturn/runtime";
+import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
+import { expect, test } from "vitest";
+import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
+import { keepStatefulSet } from "../../workloads/workload.ts";
+import type { Expectation } from "./injection/expectation.ts";
+import { keepInjectorWebhooks } from "./injector-configuration.ts";
+import { type Confirm, SidecarsInspector } from "./inspect.ts";
+
+const [namespace, name] = ["default", "store"];
+const id = `StatefulSet/${namespace}/${name}`;
+const options = {
+  compareHub: false,
+  reasons: new Set(["ImageDiffers"] as const),
+  whole: false,
+  stabilizeMs: 0,
+  periodMs: 0,
+  probeMs: 0,
+  skipNamespaces: [],
+  istioNamespaces: [],
+  optIn: false,
+  selects: () => true,
+};
+const injected: Expectation = { type: "known", sidecar: { image: "proxyv2:2", revision: undefined, parts: undefined }, webhooks: [] };
+const refusal: Expectation = { type: "refused", webhook: "of the API server", message: "violates PodSecurity" };
+
+/** An inspector of one StatefulSet, whose pod has an old sidecar; webhooks would inject a new one, and the API server says what `confirm` does. */
+async function world(confirm: Confirm) {
+  const clock = new VirtualClock();
+  const server = new SimulatedApiServer({ clock, random: seededRandom(1) });
+  server.serve(Pod);
+  const network = new SimulatedNetwork({ server, clock, random: seededRandom(2) });
+  const client = createClient(network.connect({ name: "one", clock: new ProcessClock(clock) }), { clock, random: seededRandom(3) });
+  const { signal } = new AbortController();
+  const caches = new Map<string, ManualCache<unknown>>();
+  const cacheOf = (kind: Kind): ManualCache<unknown> => {
+    const cache = caches.get(kind.kind) ?? new ManualCache<unknown>(kind);
+    caches.set(kind.kind, cache);
+    return cache;
+  };
+  const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
+  namespaces.put(namespace, {});
+  const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
+  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf, ids: () => [id], due: () => {} }, options, {
+    expect: () => () => Promise.resolve(injected),
+    confirm,
+  });
+  const metadata = { namespace, name, uid: "set", resourceVersion: "1" };
+  const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image: "app:1" }] } };
+  const workload = keepStatefulSet({ metadata, spec: { replicas: 1, serviceName: name, selector: { matchLabels: { app: name } }, template } });
+  const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name, uid: "set", controller: true };
+  const containers = [{ name: "istio-proxy", image: "proxyv2:1" }];
+  const made = client.create(Pod, {
+    metadata: { namespace, name: "store-0", labels: { app: name }, ownerReferences: [owner] },
+    spec: { containers },
+  });
+  await clock.advance(1000);
+  await made;
+  const lookAgain = async () => {
+    const looked = inspector.lookAgain(workload, { client, signal });
+    await clock.advance(10_000);
+    return looked;
+  };
+  /** Another webhook configuration, about which the webhooks have been asked anew by the time this resolves. */
+  const change = async (path: string): Promise<void> => {
+    const clientConfig = { service: { namespace: "istio-system", name: "istiod", path }, caBundle: "" };
+    const webhook = { name: "w.istio.io", clientConfig, sideEffects: "None", admissionReviewVersions: ["v1"] } as const;
+    const stored = { metadata: { name: "istio-sidecar-injector", uid: "u", resourceVersion: "1" }, webhooks: [webhook] };
+    cacheOf(MutatingWebhookConfiguration).put("istio-sidecar-injector", keepInjectorWebhooks(stored));
+    inspector.inspect(id, { ...workload, restarting: true });
+    await inspector.answered();
+  };
+  return { lookAgain, change };
+}
+
+test("on a last look the API server's answer counts, whatever webhooks say", async () => {
+  const refused = await world(() => Promise.resolve(refusal));
+  expect((await refused.lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "PodRefused" });
+  const admitted = await world(() => Promise.resolve(injected));
+  expect((await admitted.lookAgain())?.inspection).toMatchObject({ type: "outdated", reason: "ImageDiffers" });
+});
+
+test("if the configuration changes while the API server is asked, nothing is known", async () => {
+  const { lookAgain, change } = await world(async () => {
+    await change("/inject/other");
+    return refusal;
+  });
+  expect((await lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "Pending" });
+});
