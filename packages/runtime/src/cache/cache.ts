@@ -52,11 +52,6 @@ export type Change<V> =
   | { readonly type: "updated" | "replaced"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; readonly previous: DeepReadonly<V> }
   | { readonly type: "deleted"; readonly key: ObjectKey; readonly previous: DeepReadonly<V> };
 
-/** What the object was before the change, and what it is after: for triggers that must reach whom it concerned and whom it concerns. */
-export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
-  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
-}
-
 /** How to listen to a cache. */
 export interface SubscribeOptions {
   /** False for someone who reads `entries` instead, at leisure: a replay holds the event loop until it is over. Default true. */

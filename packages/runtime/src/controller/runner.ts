@@ -1,5 +1,5 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
-import { type AnyWatch, type AnyWatchOptions, type Cache, statesOf, type Watch } from "../cache/cache.ts";
+import { type AnyWatch, type AnyWatchOptions, type Cache, type Watch } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
@@ -26,7 +26,7 @@ import { type Failure, failureOf, type Reporter } from "./failure.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
 import { type Operator, ownersOf } from "./owned-objects.ts";
 import { permitOf, type Term, trackAnswers, type WriteRecord } from "./run.ts";
-import { RequestedKeys, cacheTrigger, type Trigger, type UnreadableFor, unreadableFor } from "./trigger.ts";
+import { RequestedKeys, cacheTrigger, statesOf, type Trigger, type UnreadableFor, unreadableFor } from "./trigger.ts";
 import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 

@@ -1,5 +1,5 @@
 // What makes a controller's keys run: changes of its caches, and keys it asks for itself.
-import type { Cache, Change } from "../cache/cache.ts";
+import type { Cache, Change, DeepReadonly } from "../cache/cache.ts";
 import type { ObjectKey, ObjectMeta } from "../client/kind.ts";
 import type { Logger } from "../observe/logger.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
@@ -28,6 +28,11 @@ export interface TriggerSource<V> {
   readonly keysOf?: (change: Change<V>) => readonly ObjectKey[];
   /** Which changes count. Default: all. */
   readonly when?: (change: Change<V>) => boolean;
+}
+
+/** What the object was before the change, and what it is after: for triggers that must reach whom it concerned and whom it concerns. */
+export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
+  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
 }
 
 // Changes that count, for `trigger`. What appears, goes or is made anew always does.

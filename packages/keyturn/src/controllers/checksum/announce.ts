@@ -26,14 +26,12 @@ import {
   rfc3339,
   timestampMsOf,
 } from "./check-sum-object.ts";
-import { differenceOf } from "./id-difference.ts";
+import { differenceOf, type Member } from "./ids.ts";
 import { changesOf, newestSettled } from "./history.ts";
-import type { Member } from "./ids.ts";
 import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest } from "./manifests.ts";
 import type { MemberKind } from "./member-kind.ts";
-import { MemberSet, type SetState } from "./members.ts";
+import { MemberSet, type SetState, wideName } from "./members.ts";
 import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
-import { wideName } from "./wide-members.ts";
 
 /** What is announced. */
 export interface Batch {

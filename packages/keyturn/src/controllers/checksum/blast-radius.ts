@@ -1,6 +1,6 @@
 // How much of a set may go or change at once before somebody has to say that it is meant. The same rule for control plane and agents.
 import { type Flag, textFlagWithDefault } from "../../feature/flag.ts";
-import { differenceOf, numberOfId, versionOfId } from "./id-difference.ts";
+import { differenceOf, numberOfId, versionOfId } from "./ids.ts";
 
 /** More than so many, or more than this part of all of them. */
 export type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
