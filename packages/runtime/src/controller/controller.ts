@@ -2,6 +2,7 @@
 import type { Cache, Change, Watch } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, ObjectKey } from "../client/kind.ts";
+import type { SendPermit } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
@@ -110,6 +111,8 @@ export interface Run {
   readonly signal: AbortSignal;
   /** The API client; writes made with it are seen by the caches before this key runs again. */
   readonly client: Client;
+  /** What a request to any other server needs: it is sent only while this run may act, as the client's own writes are. */
+  readonly permit: SendPermit;
   readonly log: Logger;
   /** The wall clock at the start of the run: every decision of one run uses this one time. */
   readonly now: number;
