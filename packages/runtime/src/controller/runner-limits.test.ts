@@ -172,6 +172,23 @@ describe("terms", () => {
     expect(refused).toMatchObject(["a", "b", "c"].map(() => ({ code: "TermEnded" })));
   });
 
+  test.each(["stop", "expire"] as const)("what a run sends to another server needs its permit, which ends with the term (%s)", async (how) => {
+    const { transport, sent, waiting } = waitingTransport();
+    const refused: unknown[] = [];
+    const { clock, world, lead } = runnerRig(async ({ permit }) => {
+      await transport.send({ method: "POST", path: "/elsewhere", permit }).catch((error: unknown) => refused.push(error));
+    });
+    world.put("a", 1);
+    const term = lead();
+    await clock.advance(50);
+    term[how]();
+    await clock.advance(50);
+    for (const turn of waiting) turn();
+    await clock.advance(50);
+    expect(sent).toEqual([]);
+    expect(refused).toMatchObject([{ code: "TermEnded" }]);
+  });
+
   test("a write that waits in the transport when its run is cut at the deadline is not sent later", async () => {
     const { transport, sent, waiting } = waitingTransport();
     const { clock, world, lead } = runnerRig(
