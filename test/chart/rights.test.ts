@@ -114,7 +114,7 @@ test("with split, each controller has a Deployment and a ServiceAccount of its o
     expect(named("ServiceAccount").toSorted()).toEqual(own);
     for (const name of names) {
       const owner = { namespace: "keyturn-system", name: `keyturn-${name}` };
-      expect(rightsOf(objects, owner), name).toEqual(printedRights(flagsOf({ ...choice, controllers: [name] }), owner));
+      expect(rightsOf(objects, owner)).toEqual(printedRights(flagsOf({ ...choice, controllers: [name] }), owner));
     }
   }
 });
