@@ -41,13 +41,13 @@ export interface ControllerDefinition {
    * after the next success. Absent for controllers whose keys are no objects.
    */
   readonly primary?: Kind;
-  /** Reconciles at the same time, each of another key. Default 16. */
+  /** Reconciles at the same time, each of another key. Default 16. This and the numbers below are refused at the start, with a `RangeError`, where they make no sense. */
   readonly concurrency?: number;
   /** After this a reconcile is cut (its signal aborts, its key is retried). Default 60,000. */
   readonly deadlineMs?: number;
-  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
+  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 20 ms … 5 min. */
   readonly backoff?: BackoffOptions;
-  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed. Default: the operator's, which is 10 h unless it says otherwise. */
+  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed; a second at least. Default: the operator's, which is 10 h unless it says otherwise. */
   readonly resyncMs?: number;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
   setup(scope: ControllerScope): Reconcile;
