@@ -52,7 +52,11 @@ const everything = (namespace: string): ChartValues => ({
     prometheusRule: { enabled: true },
     grafanaDashboard: { enabled: true },
   },
-  networkPolicy: { enabled: true, apiServerCidrs: ["10.0.0.1/32"], metricsFrom: [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }] },
+  networkPolicy: {
+    limitEgress: true,
+    apiServerCidrs: ["10.0.0.1/32"],
+    metricsFrom: [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }],
+  },
   verticalPodAutoscaler: { enabled: true, containerPolicies: [{ containerName: "keyturn", minAllowed: { memory: "64Mi" } }] },
   ipFamilyPolicy: "PreferDualStack",
   ipFamilies: ["IPv4"],

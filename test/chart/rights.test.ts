@@ -103,6 +103,22 @@ test("the chart gives the rights that keyturn rbac prints, for any choice of con
   );
 });
 
+test("with split, each controller has a Deployment and a ServiceAccount of its own, with the rights that keyturn rbac prints for it alone", async () => {
+  const names = features.map(({ name }) => name);
+  for (const namespaces of [[], ["shop"]]) {
+    const choice: Choice = { controllers: names, namespaces, leaderElect: true, dashboard: false, flags: {} };
+    const objects = await renderChart({ ...valuesOf(choice), split: true });
+    const named = (wanted: string): readonly string[] => objects.filter(({ kind }) => kind === wanted).map(({ metadata }) => metadata.name);
+    const own = names.map((name) => `keyturn-${name}`).toSorted();
+    expect(named("Deployment").toSorted()).toEqual(own);
+    expect(named("ServiceAccount").toSorted()).toEqual(own);
+    for (const name of names) {
+      const owner = { namespace: "keyturn-system", name: `keyturn-${name}` };
+      expect(rightsOf(objects, owner)).toEqual(printedRights(flagsOf({ ...choice, controllers: [name] }), owner));
+    }
+  }
+});
+
 test("no other flag of a controller changes its rights: one that does has to be among its rightsFlags", () => {
   // A client secret that is replaced has to go on working for less long than that.
   const overlap = { "eventing-auth.rotation-overlap": "1s" };

@@ -13,7 +13,7 @@ test("helm lint --strict has nothing to say, with everything off and with everyt
     controllers: { eventingAuth: { enabled: true }, sidecars: { enabled: true } },
     agent: { enabled: true },
     dashboard: { enabled: true },
-    networkPolicy: { enabled: true },
+    networkPolicy: { limitEgress: true },
     verticalPodAutoscaler: { enabled: true },
     metrics: { podMonitor: { enabled: true }, prometheusRule: { enabled: true }, grafanaDashboard: { enabled: true } },
   };

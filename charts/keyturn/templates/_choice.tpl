@@ -9,6 +9,37 @@
 {{- end }}
 {{- end }}
 
+{{- /*
+The processes of the operator, as a YAML list: for each the controllers that it runs, and with `split` its name. A template that is rendered for a
+process gets the root with only its controllers enabled, and its name as Process: see keyturn.eachProcess.
+*/ -}}
+{{- define "keyturn.processes" -}}
+{{- $chosen := include "keyturn.chosen" . | fromYamlArray }}
+{{- if .Values.split }}
+{{- range $chosen }}
+- {name: {{ . }}, controllers: [{{ . }}]}
+{{- end }}
+{{- else if $chosen }}
+- {name: "", controllers: {{ toJson $chosen }}}
+{{- end }}
+{{- end }}
+
+{{- /* A named template for each process. Takes the root and the template's name. */ -}}
+{{- define "keyturn.eachProcess" -}}
+{{- $root := .root }}
+{{- $template := .template }}
+{{- range include "keyturn.processes" $root | fromYamlArray }}
+{{- $process := . }}
+{{- $controllers := dict }}
+{{- range $name, $values := $root.Values.controllers }}
+{{- $_ := set $controllers $name (merge (dict "enabled" (has (kebabcase $name) $process.controllers)) (omit $values "enabled")) }}
+{{- end }}
+{{- $values := merge (dict "controllers" $controllers) (omit $root.Values "controllers") }}
+---
+{{ include $template (dict "Values" $values "Process" $process.name "Chart" $root.Chart "Release" $root.Release "Files" $root.Files "Capabilities" $root.Capabilities) }}
+{{- end }}
+{{- end }}
+
 {{- /* Stops an installation that would do nothing. */ -}}
 {{- define "keyturn.check" -}}
 {{- if not (or (include "keyturn.chosen" .) .Values.agent.enabled) }}
@@ -22,6 +53,12 @@
 {{- end }}
 {{- if and .Values.dashboard.enabled (not (include "keyturn.chosen" .)) }}
 {{- fail "dashboard.enabled: the page is served by the operator, and no controller is switched on" }}
+{{- end }}
+{{- if and .Values.dashboard.enabled .Values.split }}
+{{- fail "dashboard.enabled: the page is served by a process that runs all controllers; with split, look with `kubectl keyturn dashboard`" }}
+{{- end }}
+{{- if and .Values.split (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
+{{- fail "split: name the existing ServiceAccounts by serviceAccount.name, to which a dash and each controller's name are added" }}
 {{- end }}
 {{- end }}
 

@@ -15,8 +15,14 @@
 {{- end }}
 {{- end }}
 
+{{- /* The name of what one process of the operator has for itself: Deployment, roles, budgets. Takes a process, see keyturn.processes. */ -}}
+{{- define "keyturn.processName" -}}
+{{- include "keyturn.fullname" . }}{{ with .Process }}-{{ . }}{{ end }}
+{{- end }}
+
 {{- define "keyturn.serviceAccountName" -}}
-{{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "keyturn.fullname" .) }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end }}
+{{- $own := .Values.serviceAccount.name | default (ternary (include "keyturn.fullname" .) "default" .Values.serviceAccount.create) }}
+{{- $own }}{{ with .Process }}-{{ . }}{{ end }}
 {{- end }}
 
 {{- define "keyturn.agentServiceAccountName" -}}
@@ -29,11 +35,14 @@
 {{- .Values.agent.namespace | default .Release.Namespace }}
 {{- end }}
 
-{{- /* What selects pods: never changes. Takes the root and a component. */ -}}
+{{- /* What selects pods: never changes. Takes the root, or a process for its pods alone, and a component. */ -}}
 {{- define "keyturn.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "keyturn.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
+{{- with .root.Process }}
+keyturn.io/controller: {{ . }}
+{{- end }}
 {{- end }}
 
 {{- /* The labels of pods, as YAML: none that changes with the chart's version, or every new chart would restart them. Takes the root, a component and labels. */ -}}

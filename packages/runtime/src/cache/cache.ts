@@ -22,7 +22,7 @@ export interface WatchOptions<T extends KubeObject, V, Index extends string = st
    * counted, and the keys that it concerns fail with the reason `Unreadable` until it can be read.
    */
   readonly keep?: (object: Stored<T>) => V;
-  /** Indexes by name: each gives the index values of a kept object. */
+  /** Indexes by name: each gives the index values of a kept object. One that throws is as if `keep` had thrown. */
   readonly indexes?: Readonly<Record<Index, (value: DeepReadonly<V>, key: ObjectKey) => readonly string[]>>;
   /**
    * The kind may not be served, because its CRD is somebody else's choice: until it is, and once it is no more, the cache is synced and empty.

@@ -1,5 +1,6 @@
 // The client: typed requests for each verb over a transport; reads are tried again.
 import { type Clock, sleep, systemClock } from "../clock.ts";
+import { checkNumbers } from "../duration.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import { isApiError } from "./api-error.ts";
@@ -46,6 +47,8 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 /** A client over `transport`. It keeps no state, so any number may share one transport. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const { fieldValidation = "Strict", maxBodyBytes = 128 * 1024 * 1024, clock = systemClock, random = systemRandom, readRetries = 5 } = options;
+  checkNumbers({ maxBodyBytes, timeoutMs: options.timeoutMs });
+  checkNumbers({ readRetries }, 0);
 
   const { lane, timeoutMs, sender } = options;
   const forReads = { ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...(sender && { flow: sender.flow }) };

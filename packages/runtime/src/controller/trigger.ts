@@ -62,13 +62,13 @@ export function annotationsChanged(change: Change<WithMetadata>): boolean {
 /** The object of the cache that keeps a key from being run, because nobody can read it. */
 export type UnreadableFor = (key: ObjectKey) => UnreadableError | undefined;
 
-/** Says of each key whether an object that concerns it cannot be read. Costs nothing while all can. */
+/** Says of each key whether an object that concerns it cannot be read. Costs nothing while all can, and little where keys are the cache's own. */
 export function unreadableFor<V>(source: TriggerSource<V>): UnreadableFor {
+  const { cache, keysOf } = source;
   return (key) => {
-    const { cache } = source;
-    for (const object of cache.unreadable?.keys() ?? []) {
-      if (keysOfUnreadable(source, object).includes(key))
-        return new UnreadableError(cache.kind, object, cache.unreadable?.get(object)?.error ?? "Error");
+    for (const object of keysOf ? (cache.unreadable?.keys() ?? []) : [key]) {
+      const unreadable = cache.unreadable?.get(object);
+      if (unreadable && keysOfUnreadable(source, object).includes(key)) return new UnreadableError(cache.kind, object, unreadable.error);
     }
     return undefined;
   };
