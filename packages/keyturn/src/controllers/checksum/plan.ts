@@ -24,7 +24,7 @@ import {
   rfc3339,
   timestampMsOf,
 } from "./check-sum-object.ts";
-import { differenceOf } from "./id-difference.ts";
+import { differenceOf } from "./ids.ts";
 import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
