@@ -64,8 +64,8 @@ export interface Istiod extends AsyncDisposable {
   readonly connections: number;
   /** Injects according to these settings from now on: an upgrade in place. */
   configure(settings: Partial<Omit<ProxySettings, "revision" | "namespace">>): void;
-  /** Fails every caller in this way, or with undefined no longer. */
-  misbehave(how: Misbehaviour | undefined): void;
+  /** Fails every caller in this way, or with undefined no longer; with `after`, once such a question was answered. */
+  misbehave(how: Misbehaviour | undefined, after?: (call: InjectionCall) => boolean): void;
   /** The webhooks of its revision. */
   revisionConfiguration(options?: ConfigurationOptions): MutatingWebhookConfiguration;
   /** The webhooks of a tag that leads to it. */
@@ -113,6 +113,7 @@ class StandIn implements Istiod {
   readonly #server: ReturnType<typeof createServer>;
   readonly #real: RealIstiod | undefined;
   #misbehaviour: Misbehaviour | undefined;
+  #awaited: { readonly how: Misbehaviour | undefined; readonly after: (call: InjectionCall) => boolean } | undefined;
 
   constructor(settings: ProxySettings, real: RealIstiod | undefined) {
     this.settings = settings;
@@ -151,8 +152,9 @@ class StandIn implements Istiod {
     this.settings = { ...this.settings, ...settings };
   }
 
-  misbehave(how: Misbehaviour | undefined): void {
-    this.#misbehaviour = how;
+  misbehave(how: Misbehaviour | undefined, after?: (call: InjectionCall) => boolean): void {
+    this.#awaited = after && { how, after };
+    if (!after) this.#misbehaviour = how;
   }
 
   revisionConfiguration(options: ConfigurationOptions = {}): MutatingWebhookConfiguration {
@@ -188,10 +190,12 @@ class StandIn implements Istiod {
     const review = reviewSchema.safeParse(JSON.parse(body));
     if (!review.success) return answer(response, 200, reviewOf({ allowed: false, status: { message: "could not decode the AdmissionReview" } }));
     const { uid, namespace, dryRun, object } = review.data.request;
-    this.calls.push({ number: ++questions, path, uid, namespace, dryRun, pod: object });
+    const call = { number: ++questions, path, uid, namespace, dryRun, pod: object };
+    this.calls.push(call);
     const proper = { uid, ...(this.#real ? await ask(this.#real, body) : this.#inject(object, namespace, path)) };
     if (this.#misbehaviour) fail(response, this.#misbehaviour, proper);
     else answer(response, 200, reviewOf(proper));
+    if (this.#awaited?.after(call)) this.misbehave(this.#awaited.how);
   }
 
   #inject(pod: Pod, namespace: string, path: string): object {

@@ -148,8 +148,8 @@ function digest(value: unknown): string {
 /** Whoever is named here is the API server itself, and no webhook that is known by its name. */
 export const apiServer = "of the API server";
 
-/** We may not create pods, not even without storing them. */
-const lacksRight = /cannot create resource "pods"/;
+/** We may not create pods, not even without storing them: the whole beginning of the API server's own words, which no webhook or policy can give to its own. */
+const lacksRight = /^pods is forbidden: User "[^"\n]{1,256}" cannot create resource "pods"/;
 
 /** What the API server would make of a new pod, all its webhooks included; `unasked` if it may not be asked. */
 export async function expectedByApiServer(
@@ -173,7 +173,7 @@ export async function expectedByApiServer(
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
-    if (isApiError(error, "Forbidden") && lacksRight.test(message)) return { type: "unasked", message };
+    if (isApiError(error, "Forbidden") && lacksRight.test(error.body.message ?? "")) return { type: "unasked", message };
     return { type: isApiError(error, "Forbidden") || isApiError(error, "Invalid") ? "refused" : "failed", webhook: apiServer, message };
   }
 }
