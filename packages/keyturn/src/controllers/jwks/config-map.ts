@@ -10,6 +10,7 @@ import { certifiedEntry, entryId, jwksSizeBytes, type KeyEntry, maxDocumentBytes
 import type { PendingKey, PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
 import type { RevokedKey } from "./revocations.ts";
+import { limits } from "../../limits.ts";
 
 // The history as it is written down, and how it is found again.
 
@@ -48,7 +49,7 @@ type KeyRecord = z.infer<typeof keyRecord>;
 const latestReplacementMs = Date.UTC(9999, 0) - maxDurationMs;
 
 /** More changes than any set of keys sees; a higher number was written by somebody else, and is not counted on from. */
-const highestRevision = 999_999_999;
+const { highestVersion: highestRevision } = limits;
 
 const historyRecord = z.object({
   revision: z.int().min(0).max(highestRevision),
@@ -207,14 +208,11 @@ function publishedKeyOf({ state, source, since, replacedAt, removeAt }: Omit<Key
 const componentLabel = "app.kubernetes.io/component";
 const component = "jwks";
 
-/** All annotations of an object may have 256 KiB together; the rest is left to others. */
-const maxHistoryBytes = 192 * 1024;
-
 /** True if the JWKS document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
   const history = { revision: 0, updatedAtMs: 0, keys, revoked: [] };
-  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= maxHistoryBytes;
+  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= limits.historyBytes;
 }
 
 /** Where and how a history is published. */

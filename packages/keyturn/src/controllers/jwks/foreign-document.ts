@@ -3,9 +3,10 @@ import * as z from "zod";
 import { keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
 import { readCertificateChain } from "./certificates.ts";
 import { base64url, certifiedEntry, ecCurves, edwardsCurves, type KeyEntry, plainEntry, publishedAlgorithms } from "./jwk.ts";
+import { limits } from "../../limits.ts";
 
 /** A document that somebody published, whatever its entries are. */
-const foreignDocument = z.looseObject({ keys: z.array(z.unknown()).max(10_000) });
+const foreignDocument = z.looseObject({ keys: z.array(z.unknown()).max(limits.foreignKeys) });
 
 /** The entries of a JWKS as they stand; undefined if the text is no JWKS. */
 export function rawEntriesOf(text: string): readonly unknown[] | undefined {
@@ -17,7 +18,7 @@ export function rawEntriesOf(text: string): readonly unknown[] | undefined {
   }
 }
 
-const text = z.string().max(4096);
+const text = z.string().max(limits.foreignKeyText);
 const foreignMembers = { kid: text.min(1).optional(), alg: text.optional(), use: text.optional(), x5c: z.array(z.string()).optional() };
 
 /** An entry as far as it is needed to go on publishing its key. The key is read anew from these members, or from its certificates. */
