@@ -4,13 +4,16 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Secret } from "@keyturn/runtime";
+import { Namespace, ownedWriter, type Secret } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { checkSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
+import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
+import { keyturn as keyturnOperator } from "../../packages/keyturn/src/feature/feature.ts";
 import { runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { runShell } from "../support/shell-block.ts";
 import { startTengineReader } from "./tengine-reader.ts";
-import { certificate, IngressCheckSum, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
+import { certificate, IngressCheckSum, SecretCheckSum, type VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
 
 const cluster = useSharedCluster();
 const program = fileURLToPath(new URL("../../bin/keyturn", import.meta.url));
@@ -159,6 +162,28 @@ test("what cannot be announced is refused in words, and nothing is published", {
   });
 });
 
+test("a checksum of a time that is far ahead does not become the time that announcements are counted by", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "ahead-of-time");
+  const { namespace } = place;
+  const owner = { kind: Namespace, name: { name: namespace } };
+  const writer = ownedWriter({
+    client: cluster().client,
+    operator: keyturnOperator,
+    controller: "test",
+    owner,
+    signal: new AbortController().signal,
+  });
+  const forged = checkSumObject(new MemberSet().state(), { namespace, prefix: "secret", timestampMs: Date.UTC(2100, 0) });
+  await writer.apply(SecretCheckSum, forged, { seen: "absent" });
+  expect(await announce(place, [place.secret("late-10", 1, certificate(4))], "--force")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(
+      `${forged.metadata.name} in ${namespace} says that it is of 2100-01-01T00:00:00Z, which is still to come; delete it first`,
+    ),
+  });
+  expect(await place.checksums()).toHaveLength(1);
+});
+
 test("two who announce at once both succeed, and so does a renewal in between", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "both");
   await place.startOperator();
@@ -178,7 +203,7 @@ test("two who announce at once both succeed, and so does a renewal in between", 
   await place.published(["7-2", "8-2", "9-2"]);
 });
 
-test("many that vanish at once are not published until somebody lets them through", { concurrent: true }, async () => {
+test("many that vanish are not published until somebody lets them through", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "vanish");
   const operator = await place.startOperator();
   const names = Array.from({ length: 5 }, (_, index) => `shop-${index + 1}`);

@@ -1,13 +1,14 @@
 // Wider scopes on a real API server: one checksum over several namespaces, as Tengine computes it by default, and an agent that serves all of them.
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { loadConfig, Namespace, Secret } from "@keyturn/runtime";
+import { type KubeObject, loadConfig, Namespace, Secret } from "@keyturn/runtime";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
 import { secretData } from "../../packages/keyturn/test/certificates.ts";
+import { runKeyturn } from "../support/keyturn-process.ts";
 import { keepAll, startAgent } from "../agent/agent-namespace.ts";
 import { startTengineReader } from "./tengine-reader.ts";
 import { certificate, VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
@@ -22,11 +23,19 @@ async function labelledNamespaces(labels: Readonly<Record<string, string>> = {})
   return names;
 }
 
-async function put(namespace: string, name: string, version: number, index: number): Promise<void> {
+function secretOf(
+  namespace: string,
+  name: string,
+  version: number,
+  index: number,
+): KubeObject & { readonly apiVersion: string; readonly kind: string; readonly type: string; readonly data: Readonly<Record<string, string>> } {
   const { certificate: chain, privateKey } = certificate(index);
   const metadata = { namespace, name, annotations: { [defaultVersionAnnotation]: String(version) } };
-  const secret = { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data: secretData(chain, privateKey) };
-  await cluster().apply(secret);
+  return { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data: secretData(chain, privateKey) };
+}
+
+async function put(namespace: string, name: string, version: number, index: number): Promise<void> {
+  await cluster().apply(secretOf(namespace, name, version, index));
 }
 
 test("scope all: Tengine with its flags' defaults passes, and an agent serves every namespace, files by namespace", async () => {
@@ -51,9 +60,23 @@ test("scope all: Tengine with its flags' defaults passes, and an agent serves ev
   expect((await readdir(join(agent.folder, "current"))).toSorted()).toEqual(["manifest.json", one, two].toSorted());
   expect(await readFile(join(agent.folder, "current", two, "bank-2", "tls.crt"), "utf8")).toBe(certificate(1).certificate);
 
+  // The commands know the scope: from any of its namespaces, all of it.
+  const scopeFlags = ["--kubeconfig", cluster().adminKubeconfig, "--checksum.scope", "all", "--checksum.publish-in", home];
+  const [{ metadata: newest } = expect.fail("nothing is published")] = await place.checksums();
+  expect((await runKeyturn("diff", "-n", one, ...scopeFlags)).out).toContain(`2 Secrets, exactly as checksum ${newest.name} says`);
+  const batch = join(agent.folder, "batch.yaml");
+  await writeFile(batch, [secretOf(one, "shop-1", 2, 3), secretOf(two, "bank-2", 2, 4)].map((each) => JSON.stringify(each)).join("\n---\n"));
+  const announced = await runKeyturn("checksum", "announce", "-n", one, "-f", batch, ...scopeFlags);
+  expect(announced).toMatchObject({ code: 0, out: expect.stringContaining(`in ${home}: `) });
+  await put(one, "shop-1", 2, 3);
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "holding", alarms: [] }));
+  await put(two, "bank-2", 2, 4);
+  await place.published(["1-2", "2-2"]);
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 2 } }));
+
   // The same number in another namespace is told about, and counts on both sides.
   await put(two, "club-1", 7, 2);
-  const { metadata } = await place.published(["1-1", "1-7", "2-1"]);
+  const { metadata } = await place.published(["1-2", "1-7", "2-2"]);
   await soon(async () => {
     const [newest] = await place.checksums();
     expect(newest?.status?.problems).toEqual([{ name: `${two}/club-1`, reason: "DuplicateNumber" }]);
@@ -64,7 +87,7 @@ test("scope all: Tengine with its flags' defaults passes, and an agent serves ev
   // A namespace that is no longer chosen leaves the scope.
   await cluster().client.delete(Secret, { namespace: two, name: "club-1" });
   await cluster().client.mergePatch(Namespace, { name: one }, { metadata: { labels: { "keyturn.io/checksum": null } } });
-  await place.published(["2-1"]);
+  await place.published(["2-2"]);
   await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 1 } }));
   expect(metadata.namespace).toBe(home);
 });

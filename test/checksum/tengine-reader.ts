@@ -1,5 +1,5 @@
 // Tengine-Ingress's half of the protocol, written from its documented rules and sharing no code with ours: what it would say to what our control plane publishes.
-import { createHash, X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { Buffer } from "node:buffer";
 import {
   type Cache,
@@ -116,16 +116,24 @@ type Id = { readonly type: "id"; readonly id: string } | { readonly type: "none"
 
 /** `%d-%d-%s` of the number at the end of the name, the version, and the SHA-1 of the first certificate. */
 function idOf({ metadata, data = {} }: Secret): Id {
-  const version = Number(metadata.annotations?.["nginx.ingress.kubernetes.io/version"] ?? "0");
+  const version = atoi(metadata.annotations?.["nginx.ingress.kubernetes.io/version"] ?? "0");
   const parts = (metadata.name ?? "").split("-");
-  const number = Number(parts.at(-1));
-  if (!Number.isInteger(version) || version === 0 || parts.length < 2 || !Number.isInteger(number)) return { type: "none" };
+  const number = atoi(parts.at(-1) ?? "");
+  if (version === undefined || version === 0n || parts.length < 2 || number === undefined) return { type: "none" };
   try {
-    const { raw } = new X509Certificate(Buffer.from(data["tls.crt"] ?? "", "base64"));
+    const leaf = new X509Certificate(Buffer.from(data["tls.crt"] ?? "", "base64"));
+    if (!leaf.checkPrivateKey(createPrivateKey(Buffer.from(data["tls.key"] ?? "", "base64")))) return { type: "unreadable" };
+    const { raw } = leaf;
     return { type: "id", id: `${number}-${version}-${createHash("sha1").update(raw).digest("hex")}` };
   } catch {
     return { type: "unreadable" };
   }
+}
+
+/** Go's strconv.Atoi: digits with an optional sign, within 64 bits. */
+function atoi(text: string): bigint | undefined {
+  const number = /^[+-]?[0-9]{1,30}$/.test(text) ? BigInt(text.replace(/^\+/, "")) : undefined;
+  return number !== undefined && BigInt.asIntN(64, number) === number ? number : undefined;
 }
 
 function verdictOf(ids: readonly string[], checksums: readonly Stored<CheckSum>[]): Verdict {

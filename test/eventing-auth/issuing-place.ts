@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import {
   type AccessRule,
   type Client,
+  type Clock,
   type Condition,
   createClient,
   createHttpTransport,
@@ -37,6 +38,8 @@ export interface StartOptions {
   readonly dryRun?: boolean;
   /** Default true. Without it, several operators work on the same objects. */
   readonly leaderElection?: boolean;
+  /** Default the machine's. */
+  readonly clock?: Clock;
 }
 
 /** The name of the Secret in the runtime's cluster; the document's. */
@@ -167,7 +170,7 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this place alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = {}, kubeconfig, dryRun = false, leaderElection = true }: StartOptions = {}): Promise<RunningOperator> {
+  async startOperator({ flags = {}, kubeconfig, dryRun = false, leaderElection = true, clock }: StartOptions = {}): Promise<RunningOperator> {
     const all = this.flags(flags);
     const flag: FlagReader = (each) => each.parse(all[each.name]);
     const { namespaces, system } = this.parts;
@@ -178,6 +181,7 @@ export class IssuingPlace implements AsyncDisposable {
       namespaces,
       leaderElection: { enabled: leaderElection, namespace: system },
       dryRun,
+      ...(clock && { clock }),
     });
     this.#operators.push(operator);
     return operator;

@@ -2,7 +2,7 @@
 import { Deployment } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/consent.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/labels.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { meshNamespace, metric } from "./mesh-namespace.ts";
 

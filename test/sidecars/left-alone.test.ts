@@ -3,7 +3,7 @@ import { DaemonSet, Deployment, Job, Pod, StatefulSet } from "@keyturn/runtime";
 import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/consent.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/labels.ts";
 import { restartedAtAnnotation } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { meshNamespace, metric } from "./mesh-namespace.ts";

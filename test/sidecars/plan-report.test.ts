@@ -4,7 +4,7 @@ import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
-import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/consent.ts";
+import { consentLabel } from "../../packages/keyturn/src/controllers/sidecars/labels.ts";
 import { meshNamespace } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();

@@ -45,6 +45,16 @@ function notDuration(text: string): Error {
   return new Error(`"${text}" is not a duration such as 30s, 5m or 1h30m`);
 }
 
+/**
+ * Throws a `RangeError` that names the first of `options` that is no number, or less than `min`. One that is undefined has a default. A time that is no
+ * number would be over at once, and as a limit it would never be reached.
+ */
+export function checkNumbers(options: Readonly<Record<string, number | undefined>>, min = 1): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !(value >= min)) throw new RangeError(`${name} is ${value}, but must be a number of at least ${min}`);
+  }
+}
+
 /** Writes milliseconds as Go would, without zero parts: `1h30m`, `1.5s`, `0s`. */
 export function formatDuration(durationMs: number): string {
   const hours = Math.floor(durationMs / 3_600_000);

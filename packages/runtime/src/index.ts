@@ -69,7 +69,6 @@ export {
   type DeepReadonly,
   type MetadataOnly,
   type MetadataWatchOptions,
-  statesOf,
   type SubscribeOptions,
   type UnreadableObjects,
   type Watch,
@@ -79,7 +78,7 @@ export {
 } from "./cache/cache.ts";
 export { type Caches, createCaches, type WatchStatus } from "./cache/caches.ts";
 export { ListedCaches, type ListedCachesOptions } from "./cache/listed-caches.ts";
-export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/label-selector.ts";
+export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/selectors.ts";
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
@@ -123,7 +122,7 @@ export type {
 export { type LeftAlone, type Planner, type ReconcileOptions, reconcileWith } from "./controller/reconcile.ts";
 export { TermEndedError } from "./controller/run.ts";
 export { covers } from "./controller/stored-form.ts";
-export { annotationsChanged, generationChanged, labelsChanged } from "./controller/trigger.ts";
+export { annotationsChanged, generationChanged, labelsChanged, statesOf } from "./controller/trigger.ts";
 export type { KeyView } from "./controller/runner.ts";
 export {
   type Condition,

@@ -94,6 +94,7 @@ describe("a planted mistake is found:", () => {
   const mistakes: readonly (readonly [what: string, story: Story, mistake: Mistake])[] = [
     ["it does not matter when an application was asked for", creation, { observed: withoutIntent }],
     ["that one is asked for is not recorded before the request", creation, { swallows: (body) => body.includes(askedAtAnnotation) }],
+    ["a process that stood still goes on as if nobody else could lead by now", creation, { ignoresTerm: true }],
     [
       "an empty 404 says that it is gone",
       deletion,

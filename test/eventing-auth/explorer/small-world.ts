@@ -5,6 +5,8 @@ import {
   type Kind,
   type KubeObject,
   Secret,
+  type SendPermit,
+  sleep,
   type Stored,
   type Transport,
   type TransportResponse,
@@ -28,6 +30,8 @@ export interface Mistake {
   readonly observed?: (observation: Observation) => Observation;
   /** Swallows a write to the control plane. */
   readonly swallows?: (body: string) => boolean;
+  /** Sends whatever it is about to, whoever leads by then. */
+  readonly ignoresTerm?: boolean;
   /** Changes what the tenant says. */
   readonly heard?: (answer: IasAnswer, step: string) => IasAnswer;
 }
@@ -60,6 +64,8 @@ export class SmallWorld {
   /** Something was changed that a watch would show. */
   #isTouched = false;
   #memory: Memory = new Map();
+  /** Whoever leads now. */
+  #term = { isOver: false };
   #isDead = false;
   #doubledSinceMs: number | undefined;
   released = false;
@@ -97,6 +103,7 @@ export class SmallWorld {
           this.#providers = this.#open();
           await this.run(new Map()).finally(() => (this.#providers = own));
         },
+        standStill: () => this.#standStill(),
       },
     });
     this.#providers = this.#open();
@@ -164,6 +171,18 @@ export class SmallWorld {
       await this.pass(Math.max(outcome, 10));
     }
     throw new BrokenPromise("there is no end to it");
+  }
+
+  /** Stops whoever leads where it is, while another one takes over; it goes on when that one has done everything. */
+  async #standStill(): Promise<void> {
+    this.#term.isOver = true;
+    [this.#term, this.#memory, this.#providers] = [{ isOver: false }, new Map(), this.#open()];
+    const untilMs = this.clock.monotonic() + 3 * minuteMs;
+    while (this.clock.monotonic() < untilMs && !this.released) {
+      const waitMs = await this.run(this.#memory).catch(() => 10_000);
+      this.check();
+      await sleep(this.clock, Math.min(Math.max(waitMs, 10), minuteMs));
+    }
   }
 
   /** Lets time go by. */
@@ -256,11 +275,13 @@ export class SmallWorld {
 
   #context({ metadata }: Stored<EventingAuth>, memory: Memory): Omit<StepContext, "provider" | "nowMs"> {
     const { signal } = new AbortController();
-    const client = createClient(this.#transportTo(this.#controlPlane, "control plane"), { clock: this.clock });
+    const permit = this.#permit(signal);
+    const options = { clock: this.clock, sender: { flow: "", permit } };
+    const client = createClient(this.#transportTo(this.#controlPlane, "control plane"), options);
     return {
-      run: { key: `${system}/${runtime}`, signal, client, log, now: this.clock.now(), failures: 0, done: () => {} },
+      run: { key: `${system}/${runtime}`, signal, client, permit, log, now: this.clock.now(), failures: 0, done: () => {} },
       controller: "eventing-auth",
-      target: { client: createClient(this.#transportTo(this.#target, "target"), { clock: this.clock }), wrote: () => {} },
+      target: { client: createClient(this.#transportTo(this.#target, "target"), options), wrote: () => {} },
       shared: {
         grants: { read: () => Promise.resolve(undefined), keep: () => Promise.resolve(), forget: () => Promise.resolve() },
         hasAsked: false,
@@ -274,12 +295,21 @@ export class SmallWorld {
     };
   }
 
+  #permit(signal: AbortSignal): SendPermit {
+    const term = this.#term;
+    const check = (): void => {
+      if (term.isOver && !this.#mistake.ignoresTerm) throw new Error("another one leads");
+    };
+    return { signal, check };
+  }
+
   /** Requests to an API server are points too, where they write. */
   #transportTo(server: SimulatedApiServer, which: string): Transport {
     return {
       send: async (request): Promise<TransportResponse> => {
         if (this.#isDead) throw new Crash();
         const effect = (): TransportResponse => {
+          request.permit?.check();
           const isSwallowed = this.#mistake.swallows?.(request.body ?? "") === true;
           const answer = server.handle(isSwallowed ? { method: "GET", path: request.path.split("?", 1)[0] ?? "" } : request);
           if (answer.type !== "answer") throw new Error("nobody watches here");

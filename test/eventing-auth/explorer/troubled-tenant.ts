@@ -24,6 +24,7 @@ export const mishaps = [
   "the Secret is deleted",
   "the application is deleted",
   "another leader",
+  "the process stands still",
 ] as const;
 export type Mishap = (typeof mishaps)[number];
 
@@ -40,6 +41,8 @@ interface Meddling {
   readonly deleteObject: () => void;
   readonly deleteSecret: () => void;
   readonly otherLeader: () => Promise<unknown>;
+  /** Until another leader has done all that there is to do. */
+  readonly standStill: () => Promise<unknown>;
 }
 
 interface TroubledTenantOptions {
@@ -53,7 +56,7 @@ interface TroubledTenantOptions {
 export class TroubledTenant {
   /** What was met, in order; its index is the point's number. */
   readonly points: string[] = [];
-  /** When creations were sent, on the monotonic scale. */
+  /** When creations were about to be sent, on the monotonic scale. */
   readonly creations: number[] = [];
   readonly #options: TroubledTenantOptions;
   readonly #signer = new TokenSigner();
@@ -114,6 +117,11 @@ export class TroubledTenant {
         await meddle.otherLeader().catch(() => undefined);
         this.#isNested = false;
         return effect();
+      case "the process stands still":
+        this.#isNested = true;
+        await meddle.standStill();
+        this.#isNested = false;
+        return effect();
       case "stale":
         this.#past = { list: directory.list(), untilMs: clock.monotonic() + staleForMs };
         return effect();
@@ -146,9 +154,10 @@ export class TroubledTenant {
     const url = new URL(request.path, "http://tenant");
     const route = routeOf(request.method, url.pathname);
     if (!route) return response(404, "");
-    if (route.step === "create" && !this.#isNested) this.creations.push(clock.monotonic());
+    if (route.step === "create") this.creations.push(clock.monotonic());
     if (this.#wrong && !this.#isNested && clock.monotonic() < this.#wrong.untilMs) return this.#heard(wrongAnswer(this.#wrong.as), route.step);
     return this.through(`${route.step} at the identity provider`, async () => {
+      request.permit?.check();
       const { authorization } = request.headers ?? {};
       // Signing would take longer than all the rest.
       if (route.step === "token") return this.#heard(this.#token(request.body ?? ""), route.step);

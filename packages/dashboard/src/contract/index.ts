@@ -55,8 +55,8 @@ export {
   type Refusal,
   type Session,
   sessionPath,
+  shellCommand,
   type SnapshotPart,
   type StreamEvents,
   type Tick,
 } from "./messages.ts";
-export { shellCommand } from "./shell-command.ts";

@@ -8,10 +8,9 @@ import { ClockIcon, HelpIcon, KeyIcon, ThemeIcon } from "./parts/icons.tsx";
 import { LoginForm } from "./parts/login-form.tsx";
 import { Overview, StageFlow } from "./views/overview.tsx";
 import { formatRoute, home, type Route } from "./route.ts";
-import { usePage } from "./page-state.ts";
+import { usePage, useStages, viewOf } from "./page-state.ts";
 import { ObjectPage } from "./views/object.tsx";
 import { StageView } from "./views/stage.tsx";
-import { useStages, viewOf } from "./stages.ts";
 
 export function App(): JSX.Element {
   const { live, navigation } = usePage();

@@ -1,8 +1,7 @@
 // What is not known, and why. A step about which there is a doubt is not well, whatever its objects said last.
 import { type Doubt, doubtsAbout, type Health, type HealthCounts, isShown, stageHealth, type StageRecord } from "../contract/index.ts";
 import type { Connection } from "./live-picture.ts";
-import { usePage } from "./page-state.ts";
-import { stageRecordOf, useStages } from "./stages.ts";
+import { stageRecordOf, usePage, useStages } from "./page-state.ts";
 
 /** Since when this page is cut off from its server, if it is. */
 export function cutAtMs(connection: Connection): number | undefined {

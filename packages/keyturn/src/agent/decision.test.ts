@@ -203,8 +203,20 @@ describe("much that goes at once", () => {
     expect(decideFor({ ...given, checksums: [checksumFor(one, 200)] })).toMatchObject({
       state: "holding",
       alarms: ["LargeChange"],
-      objections: [{ message: expect.stringMatching(/^8 of 9 certificates would vanish at once .* `keyturn checksum allow`/) }],
+      objections: [{ message: expect.stringMatching(/^8 of 9 certificates would vanish within an hour .* `keyturn checksum allow`/) }],
     });
+  });
+
+  test("is held little by little too, and remembered for an hour", () => {
+    const seven = Object.fromEntries(Object.entries(nine).slice(2));
+    const six = Object.fromEntries(Object.entries(nine).slice(3));
+    const first = decideFor({ ...given, secrets: observedSet(seven), checksums: [checksumFor(seven, 200)] });
+    expect(first).toMatchObject({ state: "promote", peak: { count: 9, atMs: now } });
+    const promoted = { ...promotedSet(seven, 200), peak: first.peak };
+    const next = { promoted, secrets: observedSet(six), checksums: [checksumFor(six, 300)] };
+    expect(decideFor(next, {}, now + 3_599_999)).toMatchObject({ state: "holding", alarms: ["LargeChange"] });
+    expect(decideFor(next, {}, now + 3_600_000).state).toBe("promote");
+    expect(decideFor({ ...next, checksums: [checksumFor(six, 300, { isAnnounced: true })] })).toMatchObject({ state: "promote", peak: undefined });
   });
 
   test("passes when somebody announces it", () => {

@@ -11,7 +11,7 @@ import {
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
 import { type AnnouncedChange, withChanges } from "../controllers/checksum/announcement.ts";
-import { type ChangeLimits, countChanges, excessOf } from "../controllers/checksum/blast-radius.ts";
+import { type ChangeLimits, countChanges, excessOf, type Peak, peakOf, sincePeak } from "../controllers/checksum/blast-radius.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
 import { statementsOf } from "./statements.ts";
@@ -63,6 +63,8 @@ export interface Decision {
   readonly objections: readonly Objection[];
   /** What should be served; undefined while too little is known. */
   readonly target: TargetSet | undefined;
+  /** How large the set was lately, to be remembered with what is promoted; undefined if that does not matter. */
+  readonly peak: Peak | undefined;
   /** Those that somebody should look at. */
   readonly alarms: readonly Alarm[];
   /** The checksum object that matches. */
@@ -80,7 +82,7 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const { secrets, checksums, promoted, isWhole, broken, stamp, differsSinceMs } = observation;
   const served = servedExpired(promoted, nowMs);
   if (!secrets || checksums === "unknown") {
-    const nothing = { target: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
+    const nothing = { target: undefined, peak: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
     return { state: "waiting", objections: served, alarms: served.map(({ situation }) => situation), differsSinceMs, ...nothing };
   }
   const objects = checksums === "missing" ? [] : newestFirst(checksums);
@@ -109,7 +111,8 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
     situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep";
   const unverified = verificationObjections(observation, { secrets, match, reference, differences, isStale, signedOnly: rules.signedOnly });
   const isMeantOrHeld = isInPlace || isWholeMeant || rules.signedOnly || unverified.some(isKept);
-  const against = [...unverified, ...(isMeantOrHeld ? [] : largeChange(promoted, target, { changes, limits: rules.limits }))];
+  const before = promoted && servedBefore(promoted, changes, nowMs);
+  const against = [...unverified, ...(before && !isMeantOrHeld ? largeChange(before, target, rules.limits) : [])];
   const isVerified = rules.signedOnly ? unverified.length === 0 : match !== undefined;
   const state = isInPlace ? (isVerified ? "verified" : "holding") : against.some(isKept) ? "holding" : "promote";
   const objections = [...(state === "verified" ? [] : against), ...heldObjections(target.held), ...served];
@@ -120,6 +123,7 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
     state,
     objections,
     target,
+    peak: isWholeMeant || rules.signedOnly ? undefined : before?.peak,
     alarms: objections.map(({ situation }) => situation).filter((situation) => situation !== "Mismatch" || !isExpected),
     match,
     reference,
@@ -169,17 +173,29 @@ function heldObjections(held: readonly HeldSecret[]): readonly Objection[] {
   }));
 }
 
+/** What is served until now, with what was announced laid over it. */
+interface ServedBefore {
+  readonly ids: readonly string[];
+  readonly peak: Peak;
+}
+
+function servedBefore({ secrets, peak }: Manifest, changes: readonly AnnouncedChange[], nowMs: number): ServedBefore {
+  const served = knownIds(secrets);
+  const ids = withChanges(served, changes);
+  return { ids, peak: peakOf(ids.length, peak && { ...peak, count: peak.count + ids.length - served.length }, nowMs) };
+}
+
 /** What stands against a set that would take much of what is promoted away. */
-function largeChange(
-  promoted: Manifest | undefined,
-  target: TargetSet,
-  { changes, limits }: { readonly changes: readonly AnnouncedChange[]; readonly limits: ChangeLimits },
-): readonly Objection[] {
-  // The id of what was saved from a damaged disk is not known.
-  const ids = (secrets: TargetSet["secrets"]): readonly string[] => Object.values(secrets).flatMap(({ id }) => (id === "" ? [] : [id]));
-  const excess = promoted && excessOf(countChanges(withChanges(ids(promoted.secrets), changes), ids(target.secrets)), limits);
+function largeChange({ ids, peak }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
+  const wanted = knownIds(secrets);
+  const excess = excessOf(sincePeak(countChanges(ids, wanted), peak, wanted.length), limits);
   if (excess === undefined) return [];
   return [{ situation: "LargeChange", message: `${excess}, and nobody announced it; if it is meant, run \`keyturn checksum allow\` there` }];
+}
+
+/** The id of what was saved from a damaged disk is not known. */
+function knownIds(secrets: TargetSet["secrets"]): readonly string[] {
+  return Object.values(secrets).flatMap(({ id }) => (id === "" ? [] : [id]));
 }
 
 function servedExpired(promoted: Manifest | undefined, nowMs: number): readonly Objection[] {

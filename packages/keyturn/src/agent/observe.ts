@@ -25,7 +25,7 @@ import {
 import type { AnnouncementKey } from "../controllers/checksum/announcement.ts";
 import { contentDigestOf, type IdRules } from "../controllers/checksum/ids.ts";
 import { isWide, type ScopeChoice, scopesOf } from "../controllers/checksum/scopes.ts";
-import { wideName } from "../controllers/checksum/wide-members.ts";
+import { wideName } from "../controllers/checksum/members.ts";
 import { ChecksumReader } from "./checksum-reader.ts";
 import { filesOf } from "./secret-folder.ts";
 import type { ReadSecret, ReadSecrets } from "./snapshots.ts";

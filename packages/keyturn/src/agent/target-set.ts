@@ -1,6 +1,6 @@
 // Which certificate of each Secret is to be served: the one that the API server has, or, if something is wrong with that one alone, the one that is served already. Pure.
 import type { ObservedSecret, ObservedSet } from "../controllers/checksum/difference.ts";
-import { versionOfId } from "../controllers/checksum/id-difference.ts";
+import { versionOfId } from "../controllers/checksum/ids.ts";
 import type { Policies, SecretSituation } from "./alarm-policies.ts";
 import type { Manifest, SecretEntry } from "./manifest.ts";
 import type { Statements } from "./statements.ts";

@@ -1,10 +1,65 @@
 // Who may look, and what they may see: kinds, each everywhere or in some namespaces.
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { type AccessRule, type Client, type Clock, Event, isApiError, Lease, type Logger, LruMap, Namespace } from "@keyturn/runtime";
+import {
+  type AccessRule,
+  type Client,
+  type Clock,
+  defineKind,
+  Event,
+  isApiError,
+  type KubeObject,
+  Lease,
+  type Logger,
+  LruMap,
+  Namespace,
+} from "@keyturn/runtime";
 import { forEachParallel } from "../semaphore.ts";
 import type { ShownObjects } from "./dashboard.ts";
-import { type ReviewedUser, SubjectAccessReview, TokenReview } from "./review-kinds.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
+
+// The two questions about somebody else's access that the API server answers. Nothing of them is stored.
+
+/** Somebody, as the API server knows them. */
+export interface ReviewedUser {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Whose token is this? */
+export interface TokenReview extends KubeObject {
+  readonly spec: { readonly token: string };
+  readonly status?: { readonly authenticated?: boolean; readonly user?: ReviewedUser };
+}
+export const TokenReview = defineKind<TokenReview>({
+  group: "authentication.k8s.io",
+  version: "v1",
+  kind: "TokenReview",
+  plural: "tokenreviews",
+  namespaced: false,
+});
+
+/** May they do this? */
+export interface SubjectAccessReview extends KubeObject {
+  readonly spec: {
+    readonly user: string;
+    readonly uid?: string;
+    readonly groups?: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>>;
+    readonly resourceAttributes: { readonly group: string; readonly resource: string; readonly verb: string; readonly namespace?: string };
+  };
+  readonly status?: { readonly allowed: boolean };
+}
+export const SubjectAccessReview = defineKind<SubjectAccessReview>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  namespaced: false,
+});
+
+// What somebody may see.
 
 /** Which objects a record is about, as far as rights go. */
 export interface Place {

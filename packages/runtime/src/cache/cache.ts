@@ -22,7 +22,7 @@ export interface WatchOptions<T extends KubeObject, V, Index extends string = st
    * counted, and the keys that it concerns fail with the reason `Unreadable` until it can be read.
    */
   readonly keep?: (object: Stored<T>) => V;
-  /** Indexes by name: each gives the index values of a kept object. */
+  /** Indexes by name: each gives the index values of a kept object. One that throws is as if `keep` had thrown. */
   readonly indexes?: Readonly<Record<Index, (value: DeepReadonly<V>, key: ObjectKey) => readonly string[]>>;
   /**
    * The kind may not be served, because its CRD is somebody else's choice: until it is, and once it is no more, the cache is synced and empty.
@@ -51,11 +51,6 @@ export type Change<V> =
   | { readonly type: "added"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; /** Part of the first list. */ readonly initial: boolean }
   | { readonly type: "updated" | "replaced"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; readonly previous: DeepReadonly<V> }
   | { readonly type: "deleted"; readonly key: ObjectKey; readonly previous: DeepReadonly<V> };
-
-/** What the object was before the change, and what it is after: for triggers that must reach whom it concerned and whom it concerns. */
-export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
-  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
-}
 
 /** How to listen to a cache. */
 export interface SubscribeOptions {

@@ -194,7 +194,7 @@ export class CacheRegistry implements Caches {
         error instanceof UnreadableValue
           ? log.error(
               { key, error: error.error, frames: error.frames },
-              "keep threw: the object cannot be read; what was read of it before stays, and its keys fail until it can be",
+              `${what === "keep" ? "keep" : "an index"} threw: the object cannot be read; what was read of it before stays, and its keys fail until it can be`,
             )
           : log.error({ key, ...safeErrorPlace(error) }, `a cache ${what} threw; the cache goes on`),
     });
@@ -243,13 +243,13 @@ export class CacheRegistry implements Caches {
 }
 
 /** `keep` as a function that never throws. */
-function readable(keep: Keep): (object: Stored<KubeObject>) => unknown {
+export function readable(keep: Keep): (object: Stored<KubeObject>) => unknown {
   if (!keep) return (object) => object;
   return (object) => {
     try {
       return keep(object);
     } catch (error) {
-      return new UnreadableValue(safeErrorPlace(error));
+      return new UnreadableValue("keep", error);
     }
   };
 }

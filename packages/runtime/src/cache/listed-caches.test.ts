@@ -46,6 +46,20 @@ test("what was listed is kept, indexed and heard of", async () => {
   expect(cache.synced).toBe(true);
 });
 
+test("an object that cannot be read makes the answer impossible, and the error names it without its words", async () => {
+  const toUrl = ({ data = {} }: ConfigMap): URL => new URL(data["in"] ?? "");
+  const declare: readonly ((caches: ListedCaches) => unknown)[] = [
+    (caches) => caches.watch(ConfigMap, { keep: toUrl }),
+    (caches) => caches.watch(ConfigMap, { keep: () => 1, indexes: { bad: () => JSON.parse("{}").list } }),
+  ];
+  for (const watch of declare) {
+    const caches = new ListedCaches({ client, namespace: "default", clock });
+    watch(caches);
+    const message = expect.stringMatching(/^ConfigMap default\/a cannot be read \(TypeError\)/);
+    expect(await filled(caches)).toMatchObject({ reason: "Unreadable", message });
+  }
+});
+
 test("of an optional kind that is not served there is nothing; any other is an error", async () => {
   const caches = new ListedCaches({ client, clock });
   const optional = caches.watch(Unserved, { optional: true, keep: () => 1 });

@@ -4,8 +4,10 @@ import type { Client } from "../client/client.ts";
 import { type Kind, keyOfObject } from "../client/kind.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { AnyWatchOptions, Cache, Watch } from "./cache.ts";
+import { UnreadableError } from "../controller/failure.ts";
+import { readable } from "./caches.ts";
 import { StoreCache } from "./derived-caches.ts";
-import { Store } from "./store.ts";
+import { Store, UnreadableValue } from "./store.ts";
 
 /** Where the lists come from. */
 export interface ListedCachesOptions {
@@ -37,10 +39,12 @@ export class ListedCaches {
     };
     const store = new Store<unknown>({
       clock,
-      onFault: ({ error }) => {
-        throw error;
+      // Whoever asks once gets the whole answer or none; and hears which object stands in the way.
+      onFault: ({ key, error }) => {
+        throw error instanceof UnreadableValue ? new UnreadableError(kind, key, error.error) : error;
       },
     });
+    const read = readable(keep);
     this.#fills.push(async (signal) => {
       const where = { ...(kind.namespaced && only !== undefined && { namespace: only }), ...selection };
       const { items } = await client.list(kind, where, signal).catch((error: unknown) => {
@@ -51,7 +55,7 @@ export class ListedCaches {
       await store.take({ type: "init" });
       for (const item of items) {
         const { uid, resourceVersion } = item.metadata;
-        await store.take({ type: "initApply", object: { key: keyOfObject(item), uid, resourceVersion, value: keep ? keep(item) : item } });
+        await store.take({ type: "initApply", object: { key: keyOfObject(item), uid, resourceVersion, value: read(item) } });
       }
       await store.take({ type: "initDone", resourceVersion: "0" });
     });

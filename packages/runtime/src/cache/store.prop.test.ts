@@ -142,18 +142,63 @@ describe("Store", () => {
     expect(changes).toMatchObject([{ type: "replaced", key: "same", previous: "same u1 1" }]);
   });
 
-  it("reports an index function that throws and leaves the object out of that index alone", async () => {
+  it("takes a state that an index function throws for, or gives no list for, as one that cannot be read: the last one stays, in every index, also over lists", async () => {
     const faults: unknown[] = [];
     const store = new Store<string>({ clock: new VirtualClock(), onFault: ({ what, key }) => void faults.push([what, key]) });
+    const heard: string[] = [];
+    store.subscribe(({ type, key }) => void heard.push(`${type} ${key}`));
+    store.onUnreadable((key) => void heard.push(`unreadable ${key}`));
     const picky = (value: string): readonly string[] => {
       if (value === "bad") throw new Error("picky");
-      return [value];
+      // As a field that the type promises and the object lacks.
+      return value === "odd" ? JSON.parse("{}").list : [value];
     };
-    store.addIndex(picky);
+    const length = (value: string): readonly string[] => [String(value.length)];
+    for (const index of [length, picky]) store.addIndex(index);
+    const at = (key: string, resourceVersion: string, value: string): Observed<string> => ({ key, uid: `uid-${key}`, resourceVersion, value });
+    const shown = (): unknown => [store.get("a")?.value, [...store.keysUnder(picky, "good")], [...store.keysUnder(length, "4")]];
     await store.take({ type: "init" });
+    await store.take({ type: "initApply", object: at("never", "1", "bad") });
     await store.take({ type: "initDone", resourceVersion: "1" });
-    await store.take({ type: "apply", object: { key: "a", uid: "u", resourceVersion: "2", value: "good" } });
-    await store.take({ type: "apply", object: { key: "a", uid: "u", resourceVersion: "3", value: "bad" } });
-    expect([store.get("a")?.value, [...store.keysUnder(picky, "good")], faults]).toEqual(["bad", [], [["index", "a"]]]);
+    await store.take({ type: "apply", object: at("a", "2", "good") });
+    for (const [resourceVersion, value] of [
+      ["3", "bad"],
+      ["4", "odd"],
+    ] as const) {
+      await store.take({ type: "apply", object: at("a", resourceVersion, value) });
+      expect(shown()).toEqual(["good", ["a"], ["a"]]);
+      expect(store.unreadable.get("a")).toMatchObject({ resourceVersion });
+    }
+    await store.take({ type: "init" });
+    await store.take({ type: "initApply", object: at("a", "4", "odd") });
+    await store.take({ type: "initDone", resourceVersion: "5" });
+    expect(shown()).toEqual(["good", ["a"], ["a"]]);
+    expect([...store.unreadable.keys()]).toEqual(["a"]);
+    await store.take({ type: "apply", object: at("a", "6", "fine") });
+    expect([store.get("a")?.value, store.unreadable.size, [...store.keysUnder(picky, "fine")]]).toEqual(["fine", 0, ["a"]]);
+    expect(heard).toEqual(["unreadable never", "added a", "unreadable a", "unreadable a", "updated a"]);
+    // Each state once, however often it is listed.
+    expect(faults).toEqual([
+      ["index", "never"],
+      ["index", "a"],
+      ["index", "a"],
+    ]);
+    store.addIndex((value) => {
+      throw new Error(value);
+    });
+    expect([store.get("a")?.value, [...store.unreadable.keys()]]).toEqual(["fine", ["a"]]);
+  });
+
+  it("takes objects that are nested as deeply as an API server stores them, and deeper", async () => {
+    const store = new Store<unknown>({ clock: new VirtualClock(), onFault: () => {} });
+    for (const resourceVersion of ["9", "9"]) {
+      await store.take({ type: "init" });
+      for (const depth of [10_000, 100_000]) {
+        const value: unknown = JSON.parse(`${'{"a":['.repeat(depth)}1${"]}".repeat(depth)}`);
+        await store.take({ type: "initApply", object: { key: `${depth}`, uid: "u", resourceVersion, value } });
+      }
+      await store.take({ type: "initDone", resourceVersion });
+    }
+    expect([store.synced, store.size]).toEqual([true, 2]);
   });
 });

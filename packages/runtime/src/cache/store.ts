@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectKey } from "../client/kind.ts";
 import type { Clock } from "../clock.ts";
+import { safeErrorPlace } from "../observe/redaction.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { WatchEvent } from "../watch/step.ts";
 import type { Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
@@ -16,19 +17,24 @@ export interface Entry<V> {
 }
 
 /**
- * Stands in an event for a value that `keep` could not make. The object exists all the same: what is held of it stays, and it is marked.
+ * Stands in an event for a value that `keep` could not make, or that an index function could not take. The object exists all the same: what is held of it
+ * stays, and it is marked.
  */
 export class UnreadableValue {
+  /** Whose fault it is. */
+  readonly what: "keep" | "index";
   /** What was thrown: its name, and never its words, which may quote the object. */
   readonly error: string;
   readonly frames: readonly string[];
-  constructor({ error, frames }: { readonly error: string; readonly frames: readonly string[] }) {
+  constructor(what: "keep" | "index", thrown: unknown) {
+    const { error, frames } = safeErrorPlace(thrown);
+    this.what = what;
     this.error = error;
     this.frames = frames;
   }
 }
 
-/** An object that exists and that `keep` cannot read. */
+/** An object that exists and that `keep`, or an index function, cannot read. */
 export interface UnreadableObject {
   /** The state that cannot be read; what the cache shows, if anything, is an older one. */
   readonly resourceVersion: string;
@@ -48,18 +54,13 @@ interface Index {
   readonly valuesOf: Map<ObjectKey, readonly string[]>;
 }
 
-/**
- * Objects by key, with indexes. An index is identified by its function.
- * `onIndexError` hears of an index function that throws; the object is then not in that index.
- */
+/** Objects by key, with indexes. An index is identified by its function. */
 export class Table<V> {
   readonly #entries = new Map<ObjectKey, Entry<V>>();
   readonly #unreadable = new Map<ObjectKey, UnreadableObject>();
   readonly #indexes = new Map<IndexFunction<V>, Index>();
-  readonly #onIndexError: (key: ObjectKey, error: unknown) => void;
 
-  constructor(indexes: Iterable<IndexFunction<V>>, onIndexError: (key: ObjectKey, error: unknown) => void) {
-    this.#onIndexError = onIndexError;
+  constructor(indexes: Iterable<IndexFunction<V>>) {
     for (const index of indexes) this.#indexes.set(index, { keysOf: new Map(), valuesOf: new Map() });
   }
 
@@ -89,10 +90,25 @@ export class Table<V> {
     this.#unreadable.set(key, object);
   }
 
-  set(key: ObjectKey, entry: Entry<V>): void {
+  /** Nothing changes if one of the index functions throws: an object that an index lacks would look like one that is gone. */
+  set(key: ObjectKey, entry: Entry<V>): UnreadableValue | undefined {
+    const indexed: (readonly string[])[] = [];
+    try {
+      for (const of of this.#indexes.keys()) indexed.push(indexValues(of, entry.value, key));
+    } catch (error) {
+      return new UnreadableValue("index", error);
+    }
     this.#unreadable.delete(key);
     this.#entries.set(key, entry);
-    for (const [of, index] of this.#indexes) this.#index(of, index, { key, entry });
+    let at = 0;
+    for (const index of this.#indexes.values()) reindex(index, key, indexed[at++] ?? []);
+    return undefined;
+  }
+
+  /** Takes the entry of another table of the same indexes, as it is there. */
+  adopt(key: ObjectKey, entry: Entry<V>, from: Table<V>): void {
+    this.#entries.set(key, entry);
+    for (const [of, index] of this.#indexes) reindex(index, key, from.#indexes.get(of)?.valuesOf.get(key) ?? []);
   }
 
   delete(key: ObjectKey): void {
@@ -101,12 +117,18 @@ export class Table<V> {
     for (const index of this.#indexes.values()) unindex(index, key);
   }
 
-  /** Adds an index over what is there and what will be; none if it is there already. */
-  addIndex(of: IndexFunction<V>): void {
+  /** Adds an index over what is there and what will be; none if it is there already. Gives what it throws for, which is not in it. */
+  *addIndex(of: IndexFunction<V>): Generator<readonly [ObjectKey, Entry<V>, UnreadableValue]> {
     if (this.#indexes.has(of)) return;
     const index: Index = { keysOf: new Map(), valuesOf: new Map() };
     this.#indexes.set(of, index);
-    for (const [key, entry] of this.#entries) this.#index(of, index, { key, entry });
+    for (const [key, entry] of this.#entries) {
+      try {
+        reindex(index, key, indexValues(of, entry.value, key));
+      } catch (error) {
+        yield [key, entry, new UnreadableValue("index", error)];
+      }
+    }
   }
 
   /** The keys that an added index lists under `value`. */
@@ -114,24 +136,24 @@ export class Table<V> {
     const keys = this.#indexes.get(of)?.keysOf.get(value) ?? [];
     return typeof keys === "string" ? [keys] : keys;
   }
+}
 
-  #index(of: IndexFunction<V>, index: Index, { key, entry }: { readonly key: ObjectKey; readonly entry: Entry<V> }): void {
-    unindex(index, key);
-    let values: readonly string[];
-    try {
-      values = of(entry.value, key);
-    } catch (error) {
-      this.#onIndexError(key, error);
-      return;
-    }
-    if (values.length === 0) return;
-    index.valuesOf.set(key, values);
-    for (const value of values) {
-      const keys = index.keysOf.get(value);
-      if (keys === undefined) index.keysOf.set(value, key);
-      else if (typeof keys !== "string") keys.add(key);
-      else if (keys !== key) index.keysOf.set(value, new Set([keys, key]));
-    }
+function indexValues<V>(of: IndexFunction<V>, value: DeepReadonly<V>, key: ObjectKey): readonly string[] {
+  const values: unknown = of(value, key);
+  // What the types promise, an object may lack.
+  if (!Array.isArray(values)) throw new TypeError("an index function must give a list");
+  return values;
+}
+
+function reindex(index: Index, key: ObjectKey, values: readonly string[]): void {
+  unindex(index, key);
+  if (values.length === 0) return;
+  index.valuesOf.set(key, values);
+  for (const value of values) {
+    const keys = index.keysOf.get(value);
+    if (keys === undefined) index.keysOf.set(value, key);
+    else if (typeof keys !== "string") keys.add(key);
+    else if (keys !== key) index.keysOf.set(value, new Set([keys, key]));
   }
 }
 
@@ -149,7 +171,7 @@ function unindex(index: Index, key: ObjectKey): void {
 /** What a store needs. */
 export interface StoreOptions {
   readonly clock: Clock;
-  /** Hears of listeners and index functions that throw; they hurt nobody else. And of each state of an object that `keep` threw for: then `error` is the `UnreadableValue`. */
+  /** Hears of listeners that throw; they hurt nobody else. And of each state of an object that `keep` or an index function threw for: then `error` is the `UnreadableValue`. */
   readonly onFault: (fault: { readonly what: "listener" | "index" | "keep"; readonly key: ObjectKey; readonly error: unknown }) => void;
 }
 
@@ -168,7 +190,7 @@ type Listener<V> = (change: Change<V>) => void;
 
 /**
  * Guarantees: reads are of one state; a list takes effect whole, at its end; listeners hear of every difference between two states once, in order,
- * and of nothing else. A relisted object whose uid and resourceVersion are the same is no change. An object that `keep` cannot read is not gone: its
+ * and of nothing else. A relisted object whose uid and resourceVersion are the same is no change. An object that `keep` or an index function cannot read is not gone: its
  * last entry stays, with the identity that it had, also over relists, and `unreadable` names it.
  */
 export class Store<V> {
@@ -189,7 +211,7 @@ export class Store<V> {
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.#table = new Table<V>([], this.#onIndexError);
+    this.#table = new Table<V>([]);
   }
 
   get size(): number {
@@ -224,8 +246,9 @@ export class Store<V> {
   }
 
   addIndex(index: IndexFunction<V>): void {
-    this.#table.addIndex(index);
-    this.#incoming?.addIndex(index);
+    for (const table of [this.#table, this.#incoming]) {
+      for (const [key, { resourceVersion }, value] of table?.addIndex(index) ?? []) this.#mark(table, key, { resourceVersion, value });
+    }
   }
 
   keysUnder(index: IndexFunction<V>, value: string): Iterable<ObjectKey> {
@@ -251,30 +274,28 @@ export class Store<V> {
   take(event: WatchEvent<V | UnreadableValue>): void | Promise<void> {
     switch (event.type) {
       case "init":
-        this.#incoming = new Table<V>(this.#table.indexes, this.#onIndexError);
+        this.#incoming = new Table<V>(this.#table.indexes);
         this.#position.listsBegun++;
         this.#notifyMoved();
         return undefined;
       case "initApply": {
         const { key, uid, resourceVersion, value } = event.object;
         const known = this.#table.get(key);
-        if (value instanceof UnreadableValue) {
-          // The last value of another object of that name says nothing of this one.
-          if (known?.uid === uid && !this.#incoming?.get(key)) this.#incoming?.set(key, known);
-          this.#mark(this.#incoming, key, { resourceVersion, value });
-          return undefined;
-        }
         const entry = { uid, resourceVersion, value: value as DeepReadonly<V> };
-        this.#incoming?.set(key, known && isSame(known, entry) ? known : entry);
+        const unreadable = value instanceof UnreadableValue ? value : this.#incoming?.set(key, known && isSame(known, entry) ? known : entry);
+        if (!unreadable) return undefined;
+        // The last value of another object of that name says nothing of this one.
+        if (known?.uid === uid && !this.#incoming?.get(key)) this.#incoming?.adopt(key, known, this.#table);
+        this.#mark(this.#incoming, key, { resourceVersion, value: unreadable });
         return undefined;
       }
       case "initDone":
         return this.#commit(event.resourceVersion);
       case "apply": {
         const { key, uid, resourceVersion, value } = event.object;
-        if (value instanceof UnreadableValue) {
-          if (this.#mark(this.#table, key, { resourceVersion, value })) this.#notifyUnreadable(key);
-        } else this.#apply(key, { uid, resourceVersion, value: value as DeepReadonly<V> });
+        const entry = { uid, resourceVersion, value: value as DeepReadonly<V> };
+        const unreadable = value instanceof UnreadableValue ? value : this.#apply(key, entry);
+        if (unreadable && this.#mark(this.#table, key, { resourceVersion, value: unreadable })) this.#notifyUnreadable(key);
         this.#position.resourceVersion = resourceVersion;
         this.#notifyMoved(key);
         return undefined;
@@ -304,7 +325,7 @@ export class Store<V> {
   ): boolean {
     const isNew = this.#table.unreadable.get(key)?.resourceVersion !== resourceVersion;
     table?.markUnreadable(key, { resourceVersion, error: value.error });
-    if (isNew) this.#options.onFault({ what: "keep", key, error: value });
+    if (isNew) this.#options.onFault({ what: value.what, key, error: value });
     return isNew;
   }
 
@@ -312,15 +333,16 @@ export class Store<V> {
     for (const listener of this.#unreadableListeners) listener(key);
   }
 
-  #apply(key: ObjectKey, entry: Entry<V>): void {
+  #apply(key: ObjectKey, entry: Entry<V>): UnreadableValue | undefined {
     const previous = this.#table.get(key);
     if (previous && isSame(previous, entry)) {
       // A state that can be read again.
-      if (this.#table.unreadable.has(key)) this.#table.set(key, previous);
-      return;
+      return this.#table.unreadable.has(key) ? this.#table.set(key, previous) : undefined;
     }
-    this.#table.set(key, entry);
+    const unreadable = this.#table.set(key, entry);
+    if (unreadable) return unreadable;
     this.#notify([...this.#listeners], changeOf(key, previous, { entry, initial: false }));
+    return undefined;
   }
 
   #remove(key: ObjectKey): void {
@@ -374,8 +396,6 @@ export class Store<V> {
   #notifyMoved(key?: ObjectKey): void {
     for (const notice of this.#watchers) notice(key);
   }
-
-  readonly #onIndexError = (key: ObjectKey, error: unknown): void => this.#options.onFault({ what: "index", key, error });
 }
 
 function changeOf<V>(
@@ -389,5 +409,15 @@ function changeOf<V>(
 
 /** The values are compared too: a server restored from a backup gives the same resourceVersions out again. */
 function isSame<V>(left: Entry<V>, right: Entry<V>): boolean {
-  return left.uid === right.uid && left.resourceVersion === right.resourceVersion && isDeepStrictEqual(left.value, right.value);
+  return left.uid === right.uid && left.resourceVersion === right.resourceVersion && isEqual(left.value, right.value);
+}
+
+/** Of what is nested too deeply to be compared (an API server stores 10,000 levels, the stack bears about 1,000) it is not known, so it counts as changed. */
+function isEqual(left: unknown, right: unknown): boolean {
+  try {
+    return isDeepStrictEqual(left, right);
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
 }

@@ -4,8 +4,7 @@ import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { WriteRecord } from "../controller/run.ts";
 import { type HeapItem, IndexedHeap } from "../heap.ts";
 import { compareResourceVersions } from "../watch/step.ts";
-import { fieldAt, parseFieldSelector } from "./field-selector.ts";
-import { type LabelMatcher, parseLabelSelector } from "./label-selector.ts";
+import { fieldAt, type LabelMatcher, parseFieldSelector, parseLabelSelector } from "./selectors.ts";
 import type { Store } from "./store.ts";
 
 /** What a cache covers. */

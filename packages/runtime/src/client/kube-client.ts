@@ -1,5 +1,6 @@
 // The client: typed requests for each verb over a transport; reads are tried again.
 import { type Clock, sleep, systemClock } from "../clock.ts";
+import { checkNumbers } from "../duration.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import { isApiError } from "./api-error.ts";
@@ -53,6 +54,8 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     random = systemRandom,
     readRetries = 5,
   } = options;
+  checkNumbers({ maxBodyBytes, timeoutMs: options.timeoutMs });
+  checkNumbers({ readRetries }, 0);
 
   const { lane, timeoutMs, sender } = options;
   const forReads = { ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...(sender && { flow: sender.flow }) };

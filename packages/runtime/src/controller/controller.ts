@@ -2,6 +2,7 @@
 import type { Cache, Change, Watch } from "../cache/cache.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, ObjectKey } from "../client/kind.ts";
+import type { SendPermit } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
@@ -40,13 +41,13 @@ export interface ControllerDefinition {
    * after the next success. Absent for controllers whose keys are no objects.
    */
   readonly primary?: Kind;
-  /** Reconciles at the same time, each of another key. Default 16. */
+  /** Reconciles at the same time, each of another key. Default 16. This and the numbers below are refused at the start, with a `RangeError`, where they make no sense. */
   readonly concurrency?: number;
   /** After this a reconcile is cut (its signal aborts, its key is retried). Default 60,000. */
   readonly deadlineMs?: number;
-  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 100 ms … 5 min. */
+  /** Backoff of a failing key: first delay, doubled each time up to the longest. Default 20 ms … 5 min. */
   readonly backoff?: BackoffOptions;
-  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed. Default: the operator's, which is 10 h unless it says otherwise. */
+  /** Every key runs again this often, spread over a tenth of it, whatever was or was not noticed; a second at least. Default: the operator's, which is 10 h unless it says otherwise. */
   readonly resyncMs?: number;
   /** Declares watches and triggers, and returns the reconcile function. Called once, before anything runs. */
   setup(scope: ControllerScope): Reconcile;
@@ -110,6 +111,8 @@ export interface Run {
   readonly signal: AbortSignal;
   /** The API client; writes made with it are seen by the caches before this key runs again. */
   readonly client: Client;
+  /** What a request to any other server needs: it is sent only while this run may act, as the client's own writes are. */
+  readonly permit: SendPermit;
   readonly log: Logger;
   /** The wall clock at the start of the run: every decision of one run uses this one time. */
   readonly now: number;

@@ -203,8 +203,10 @@ export class LeadershipTerm {
   /** What a run is given. Most runs find nothing to do: what costs something is made when it is first asked for. */
   #given(key: ObjectKey, now: number, signal: SignalOnDemand): Run {
     const { log, backoff, dryRun } = this.#context;
+    const makePermit = (): SendPermit => permitOf(this.#term, () => signal().throwIfAborted());
     const makeClient = (): Client => this.#client(key, signal);
     let client: Client | undefined;
+    let permit: SendPermit | undefined;
     let keyLog: Logger | undefined;
     return {
       key,
@@ -215,6 +217,9 @@ export class LeadershipTerm {
       },
       get client() {
         return (client ??= makeClient());
+      },
+      get permit() {
+        return (permit ??= makePermit());
       },
       get log() {
         return (keyLog ??= log.child({ key }));

@@ -121,6 +121,23 @@ describe("a plan that succeeds", () => {
     expect(rig.results).toHaveLength(runs + 2);
   });
 
+  test("is looked at again every ten hours unless something else is said, spread over one more, without a request where nothing has changed", async () => {
+    for (let index = 0; index < 200; index++) rig.put(`w${index}`, { text: "one" });
+    rig.start(widgets());
+    await rig.during(60_000);
+    const runs = rig.results.length;
+    expect([await rig.during(10 * 3_600_000 - 120_000), rig.results.length]).toEqual([[], runs]);
+    const perTenth: number[] = [];
+    for (let tenth = 0; tenth < 10; tenth++) {
+      const before = rig.results.length;
+      expect(await rig.during(370_000)).toEqual([]);
+      perTenth.push(rig.results.length - before);
+    }
+    expect(rig.results.length - runs).toBe(200);
+    // Twenty on average, and never a crowd.
+    expect(Math.max(...perTenth)).toBeLessThan(45);
+  });
+
   test("is counted once for each change that was made, and remembered when it is complete", async () => {
     const done: string[] = [];
     rig.put("a", { text: "one", parts: { b: "1" } });

@@ -6,6 +6,22 @@ import type { ControllerScope } from "./controller.ts";
 import { deaf, runnerRig } from "./runner-rig.fixture.ts";
 import { thingKind } from "./small-world.fixture.ts";
 
+describe("numbers that make no sense are refused at the start, by name", () => {
+  test.each(["resyncMs", "deadlineMs", "concurrency"] as const)("%s", (name) => {
+    for (const value of [Number.NaN, 0, -1]) expect(() => runnerRig(async () => {}, { [name]: value })).toThrow(`${name} is ${value}, but must be`);
+    expect(() => runnerRig(async () => {}, { [name]: Infinity })).not.toThrow();
+  });
+
+  test.each(["resyncMs", "abandonAfterMs", "reportDeadlineMs"] as const)("%s of the operator", (name) => {
+    for (const value of [Number.NaN, 0, -1]) expect(() => runnerRig(async () => {}, {}, { [name]: value })).toThrow(RangeError);
+  });
+
+  test("backoff", () => {
+    for (const name of ["firstMs", "maxMs", "spread"])
+      expect(() => runnerRig(async () => {}, { backoff: { firstMs: 1, maxMs: 2, [name]: Number.NaN } })).toThrow(`backoff.${name} is NaN`);
+  });
+});
+
 describe("deadlines", () => {
   test("a reconcile that hangs is cut, retried, and holds nobody else", async () => {
     const started: string[] = [];
@@ -170,6 +186,23 @@ describe("terms", () => {
     await clock.advance(50);
     expect(sent).toEqual([]);
     expect(refused).toMatchObject(["a", "b", "c"].map(() => ({ code: "TermEnded" })));
+  });
+
+  test.each(["stop", "expire"] as const)("what a run sends to another server needs its permit, which ends with the term (%s)", async (how) => {
+    const { transport, sent, waiting } = waitingTransport();
+    const refused: unknown[] = [];
+    const { clock, world, lead } = runnerRig(async ({ permit }) => {
+      await transport.send({ method: "POST", path: "/elsewhere", permit }).catch((error: unknown) => refused.push(error));
+    });
+    world.put("a", 1);
+    const term = lead();
+    await clock.advance(50);
+    term[how]();
+    await clock.advance(50);
+    for (const turn of waiting) turn();
+    await clock.advance(50);
+    expect(sent).toEqual([]);
+    expect(refused).toHaveLength(1);
   });
 
   test("a write that waits in the transport when its run is cut at the deadline is not sent later", async () => {

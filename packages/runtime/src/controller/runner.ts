@@ -1,11 +1,12 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
-import { type AnyWatch, type AnyWatchOptions, type Cache, statesOf, type Watch } from "../cache/cache.ts";
+import { type AnyWatch, type AnyWatchOptions, type Cache, type Watch } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import type { ServerClock } from "../client/observed-transport.ts";
 import type { Sender } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
+import { checkNumbers } from "../duration.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -26,7 +27,7 @@ import { type Failure, failureOf, type Reporter } from "./failure.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
 import { type Operator, ownersOf } from "./owned-objects.ts";
 import { permitOf, type Term, trackAnswers, type WriteRecord } from "./run.ts";
-import { RequestedKeys, cacheTrigger, type Trigger, type UnreadableFor, unreadableFor } from "./trigger.ts";
+import { RequestedKeys, cacheTrigger, statesOf, type Trigger, type UnreadableFor, unreadableFor } from "./trigger.ts";
 import { BlockedKeys, LeadershipTerm, type WorkerContext } from "./leadership-term.ts";
 import { WorkerSlots } from "./worker-slots.ts";
 
@@ -66,6 +67,8 @@ export interface RunnerOptions {
 }
 
 const defaultResyncMs = 36_000_000;
+/** Less would keep a process busy with what has not changed. */
+const minResyncMs = 1_000;
 
 /** Long enough for thousands of keys not to come at once, and for each API server to have taken a schema in that one of them shows. */
 const wakeWithinMs = 10_000;
@@ -94,10 +97,15 @@ export class ControllerRunner {
   /** Aborts when nobody will run a key any more. */
   readonly #closed = new AbortController();
 
-  /** Calls the definition's `setup`; what that throws is thrown. */
+  /** Calls the definition's `setup`; what that throws is thrown, and a `RangeError` for numbers that make no sense. */
   constructor(definition: ControllerDefinition, options: RunnerOptions) {
     const { clock, random, observer = silentObserver } = options;
-    const { name, concurrency = 16 } = definition;
+    const { name, concurrency = 16, deadlineMs = 60_000, backoff = defaultBackoff } = definition;
+    const { abandonAfterMs = 1_000, reportDeadlineMs = 10_000 } = options;
+    const resyncMs = definition.resyncMs ?? options.resyncMs ?? defaultResyncMs;
+    checkNumbers({ concurrency, deadlineMs, abandonAfterMs, reportDeadlineMs, "backoff.firstMs": backoff.firstMs, "backoff.maxMs": backoff.maxMs });
+    checkNumbers({ resyncMs }, minResyncMs);
+    checkNumbers({ "backoff.spread": backoff.spread }, 0);
     const log = options.log.child({ controller: name });
     this.definition = definition;
     this.#options = options;
@@ -111,15 +119,15 @@ export class ControllerRunner {
     this.#place = {
       controller: name,
       reconcile: (run) => this.#reconcile(reconcile, run),
-      deadlineMs: definition.deadlineMs ?? 60_000,
-      abandonAfterMs: options.abandonAfterMs ?? 1_000,
-      reportDeadlineMs: options.reportDeadlineMs ?? 10_000,
-      resyncMs: definition.resyncMs ?? options.resyncMs ?? defaultResyncMs,
+      deadlineMs,
+      abandonAfterMs,
+      reportDeadlineMs,
+      resyncMs,
       triggers: this.#triggers,
       requested: this.#requested,
       slots: this.#slots,
       blocked: this.#blocked,
-      backoff: new KeyBackoff(definition.backoff ?? defaultBackoff, random),
+      backoff: new KeyBackoff(backoff, random),
       random,
       clock,
       log,

@@ -1,5 +1,5 @@
 // What makes a controller's keys run: changes of its caches, and keys it asks for itself.
-import type { Cache, Change } from "../cache/cache.ts";
+import type { Cache, Change, DeepReadonly } from "../cache/cache.ts";
 import type { ObjectKey, ObjectMeta } from "../client/kind.ts";
 import type { Logger } from "../observe/logger.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
@@ -30,6 +30,11 @@ export interface TriggerSource<V> {
   readonly when?: (change: Change<V>) => boolean;
 }
 
+/** What the object was before the change, and what it is after: for triggers that must reach whom it concerned and whom it concerns. */
+export function statesOf<V>(change: Change<V>): readonly DeepReadonly<V>[] {
+  return [...("previous" in change ? [change.previous] : []), ...("value" in change ? [change.value] : [])];
+}
+
 // Changes that count, for `trigger`. What appears, goes or is made anew always does.
 
 /** As much of an object as says what kind of change it was. */
@@ -57,13 +62,13 @@ export function annotationsChanged(change: Change<WithMetadata>): boolean {
 /** The object of the cache that keeps a key from being run, because nobody can read it. */
 export type UnreadableFor = (key: ObjectKey) => UnreadableError | undefined;
 
-/** Says of each key whether an object that concerns it cannot be read. Costs nothing while all can. */
+/** Says of each key whether an object that concerns it cannot be read. Costs nothing while all can, and little where keys are the cache's own. */
 export function unreadableFor<V>(source: TriggerSource<V>): UnreadableFor {
+  const { cache, keysOf } = source;
   return (key) => {
-    const { cache } = source;
-    for (const object of cache.unreadable?.keys() ?? []) {
-      if (keysOfUnreadable(source, object).includes(key))
-        return new UnreadableError(cache.kind, object, cache.unreadable?.get(object)?.error ?? "Error");
+    for (const object of keysOf ? (cache.unreadable?.keys() ?? []) : [key]) {
+      const unreadable = cache.unreadable?.get(object);
+      if (unreadable && keysOfUnreadable(source, object).includes(key)) return new UnreadableError(cache.kind, object, unreadable.error);
     }
     return undefined;
   };

@@ -81,6 +81,34 @@ test("a process that never could read it takes it for there all the same, whatev
   expect(rig.condition("a")).toBe("False Unreadable");
 });
 
+test("an index that throws is no deletion either: what is found by it stays, and the object says so", async () => {
+  rig.put("a", { text: good });
+  rig.start((scope) => {
+    const host = (widget: Stored<Widget>): readonly string[] => [new URL(widget.spec.text).host];
+    const objects = scope.watch(Widget, { keep: (widget) => widget, indexes: { host } });
+    const maps = scope.watch(ConfigMap);
+    scope.trigger(objects);
+    // One key for all of a host, which deletes what no widget of it asks for.
+    scope.trigger(objects, () => ["shop.example"]);
+    return async ({ key, client, signal }) => {
+      if (key !== "shop.example") return;
+      const name = { namespace: "default", name: "host" };
+      const found = objects.byIndex("host", key);
+      if (found.length === 0) await client.delete(ConfigMap, name, {}, signal);
+      else if (!maps.get("default/host")) await client.create(ConfigMap, { metadata: name, data: { text: "there" } }, {}, signal);
+    };
+  });
+  await rig.during(1_000);
+  expect(rig.text("host")).toBe("there");
+  rig.put("a", { text: "shop.example" });
+  await rig.during(10_000);
+  expect(rig.text("host")).toBe("there");
+  expect(rig.condition("a")).toBe("False Unreadable");
+  rig.put("a", { text: "https://other.example" });
+  await rig.during(1_000);
+  expect([rig.text("host"), rig.condition("a")]).toEqual([undefined, "True Reconciled"]);
+});
+
 test("what is really deleted is, also if it could not be read last", async () => {
   rig.put("a", { text: good });
   rig.start(mirror(keepUrl));

@@ -292,13 +292,13 @@ export const defaultLeaseTimes: LeaseTimes = { leaseDurationMs: 15_000, renewDea
 
 /** Throws a `RangeError` that says what is wrong with the times, if something is. */
 export function checkLeaseTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: LeaseTimes): void {
-  if (leaseDurationMs < 1000 || leaseDurationMs % 1000 !== 0) {
+  if (!(leaseDurationMs >= 1000) || leaseDurationMs % 1000 !== 0) {
     throw new RangeError(`the lease duration is ${leaseDurationMs} ms, but a Lease stores whole seconds, at least one`);
   }
-  if (renewDeadlineMs >= leaseDurationMs) {
+  if (!(renewDeadlineMs < leaseDurationMs)) {
     throw new RangeError(`the renew deadline (${renewDeadlineMs} ms) must be shorter than the lease duration (${leaseDurationMs} ms)`);
   }
-  if (retryPeriodMs <= 0 || retryPeriodMs * 1.2 >= renewDeadlineMs) {
+  if (!(retryPeriodMs > 0 && retryPeriodMs * 1.2 < renewDeadlineMs)) {
     throw new RangeError(`the retry period (${retryPeriodMs} ms) must be above zero and well below the renew deadline (${renewDeadlineMs} ms)`);
   }
 }

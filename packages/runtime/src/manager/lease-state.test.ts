@@ -67,4 +67,6 @@ test("lease times that make no sense are refused with the reason", () => {
   expect(() => checkLeaseTimes({ ...defaultLeaseTimes, leaseDurationMs: 1_500 })).toThrow("whole seconds");
   expect(() => checkLeaseTimes({ ...defaultLeaseTimes, renewDeadlineMs: 15_000 })).toThrow("must be shorter");
   expect(() => checkLeaseTimes({ ...defaultLeaseTimes, retryPeriodMs: 9_000 })).toThrow("well below");
+  // A holder whose deadline is no number would keep the lease and never work.
+  for (const name of Object.keys(defaultLeaseTimes)) expect(() => checkLeaseTimes({ ...defaultLeaseTimes, [name]: Number.NaN })).toThrow(RangeError);
 });

@@ -1,6 +1,7 @@
 // Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 import type { WatchStatus } from "../cache/caches.ts";
 import { type Clock, sleep } from "../clock.ts";
+import { checkNumbers } from "../duration.ts";
 import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
 import { ControllerRunner, type RunnerOptions } from "../controller/runner.ts";
@@ -53,6 +54,7 @@ export function createManager(options: ManagerOptions): Manager {
   const { client, caches, clock, log, leaderElection, graceMs = 22_000 } = options;
   const { enabled, namespace, identity, durations: times = defaultLeaseTimes, leasePrefix = "" } = leaderElection;
   checkLeaseTimes(times);
+  checkNumbers({ graceMs }, 0);
   const outages = new OutageLog(log, clock);
   const election = enabled ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace) } : undefined;
   const controllers = options.controllers.map(

@@ -1,4 +1,7 @@
-// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
+// A whole operator process from a list of controllers: who it is, connection, caches, leases, Events, metrics and probes, wired together.
+import { randomUUID } from "node:crypto";
+import { createServer, type Server } from "node:net";
+import { hostname } from "node:os";
 import { type Caches, createCaches, type WatchStatus } from "../cache/caches.ts";
 import type { ConnectionConfig } from "../client/auth/connection-config.ts";
 import type { Event } from "../client/builtin-kinds.ts";
@@ -10,8 +13,8 @@ import { observeServerClock, observeTransport, observeWarnings } from "../client
 import type { AnswerLimits, Transport } from "../client/transport.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { ControllerDefinition } from "../controller/controller.ts";
-import type { Operator } from "../controller/owned-objects.ts";
 import { outcomeCondition } from "../controller/outcome-condition.ts";
+import type { Operator } from "../controller/owned-objects.ts";
 import { SeriesEventRecorder } from "../observe/events.ts";
 import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
 import { createLogger, type Logger } from "../observe/logger.ts";
@@ -19,11 +22,44 @@ import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
 import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "../observe/runtime-metrics.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
-import type { LeaseTimes } from "./lease-elector.ts";
 import { installationKey } from "./installation-key.ts";
+import type { LeaseTimes } from "./lease-elector.ts";
 import { type ControllerStatus, createManager } from "./manager.ts";
-import { claimIdentity } from "./process-identity.ts";
 import { SchemaWatch } from "./schema-watch.ts";
+
+// The name under which a process holds Leases.
+
+/** A name that no other process has for as long as it is not disposed of. */
+export interface ClaimedIdentity extends AsyncDisposable {
+  readonly identity: string;
+}
+
+/**
+ * The host, which in a cluster is the pod, for people; and what tells this process from all others.
+ *
+ * In a pod, that is the pod's uid: a container that is started again has the name of the one before and takes its Leases at once. Only one process can be
+ * it, and the proof is the kernel's: whoever has the pod's name holds a socket of that name, which all containers of a pod see and which is gone the moment
+ * its process is dead. One that cannot have it, because somebody runs the operator a second time within the pod, is a process like any other and waits.
+ */
+export async function claimIdentity(operator: string, podUid: string | undefined): Promise<ClaimedIdentity> {
+  const held = podUid !== undefined && /^[\w-]{1,64}$/.test(podUid) ? await holdName(`${operator}/${podUid}`) : undefined;
+  return {
+    identity: `${hostname()}_${held ? podUid : randomUUID()}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => (held ? held.close(() => resolve()) : resolve())),
+  };
+}
+
+/** Linux's abstract sockets: no file, one name in a network namespace. Elsewhere there is no such thing, and no pod either. */
+function holdName(name: string): Promise<Server | undefined> {
+  if (process.platform !== "linux") return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.on("error", () => resolve(undefined));
+    server.listen(`\0${name}`, () => resolve(server.unref()));
+  });
+}
+
+// A whole operator process from a list of controllers: connection, caches, leases, Events, metrics and probes, wired together.
 
 /** What an operator process is made of. Everything but the first three has a default that suits production. */
 export interface OperatorOptions {

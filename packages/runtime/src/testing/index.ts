@@ -1,7 +1,6 @@
 // The public surface of `@keyturn/runtime/testing`: virtual time, real clusters, and faults between an operator and its API server.
-export { type RunningOperator, startOperator } from "./running-operator.ts";
+export { type Line, type OpenWatch, openWatch, type RunningOperator, startOperator } from "./running-operator.ts";
 export { VirtualClock } from "./virtual-clock.ts";
-export { type Line, type OpenWatch, openWatch } from "./watch-lines.ts";
 export { everything, realPods, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
 export { type ClusterAccess, clusterFilesIn, type Grant, type ServiceAccountName, type Subject, writeKubeconfig } from "./cluster/cluster-access.ts";

@@ -1,6 +1,9 @@
 // A server that sends more than it may: the watch gives the connection up, says why, and goes on.
 import { expect, test } from "vitest";
+import { fixedCredentials } from "../client/auth/credentials.ts";
+import { createHttpTransport } from "../client/http/http-transport.ts";
 import { defineKind } from "../client/kind.ts";
+import { createClient } from "../client/kube-client.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
@@ -33,6 +36,16 @@ function watch(limits: Partial<WatchLimits>): {
   void reflector.run(new AbortController().signal);
   return { server, clock, events, problem: () => reflector.state.problem };
 }
+
+test("limits that are no numbers are refused: they would never be reached", () => {
+  for (const name of ["maxEventBytes", "maxBodyBytes", "pageSize", "quietMs"]) {
+    for (const value of [Number.NaN, 0, -1]) expect(() => watch({ [name]: value })).toThrow(`${name} is ${value}, but must be`);
+  }
+  expect(() => createClient(new ScriptedServer(), { maxBodyBytes: Number.NaN })).toThrow("maxBodyBytes is NaN");
+  expect(() => createHttpTransport({ server: "http://localhost", credentials: fixedCredentials(), maxHeadBytes: Number.NaN })).toThrow(
+    "maxHeadBytes is NaN",
+  );
+});
 
 test("an event that is too long ends the watch with a reason, and it is opened again", async () => {
   const { server, clock, events, problem } = watch({ maxEventBytes: 1_000 });

@@ -5,6 +5,7 @@ import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, 
 import { retryAfterOf } from "../client/response.ts";
 import { AnswerTooLongError, type Transport, type TransportRequest, type TransportResponse } from "../client/transport.ts";
 import { type Clock, sleep } from "../clock.ts";
+import { checkNumbers } from "../duration.ts";
 import type { Logger } from "../observe/logger.ts";
 import { messageOf } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
@@ -64,6 +65,7 @@ export class Reflector<V> {
   constructor(options: ReflectorOptions<V>) {
     this.#options = options;
     this.#limits = { ...defaultWatchLimits, ...options.limits };
+    checkNumbers({ ...this.#limits });
     this.#pageSize = this.#limits.pageSize;
     this.#lastByteMs = options.clock.monotonic();
   }

@@ -1,10 +1,9 @@
 // What the keys do and what the marks mean.
 import { Fragment, type JSX, type RefObject } from "preact";
 import { useEffect } from "preact/hooks";
-import { usePage } from "../page-state.ts";
+import { usePage, useStages, viewOf } from "../page-state.ts";
 import { healthOrder } from "../../contract/index.ts";
 import { home } from "../route.ts";
-import { useStages, viewOf } from "../stages.ts";
 import { HealthMark } from "./health-mark.tsx";
 
 const keys = [

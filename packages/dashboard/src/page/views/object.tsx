@@ -2,13 +2,12 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { type ConditionView, type Fact, type ObjectDetail, type ObjectRecord, type ObjectReport, shellCommand } from "../../contract/index.ts";
-import { usePage } from "../page-state.ts";
+import { tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
 import { EmptyState } from "../parts/connection-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { CopyButton, Moment } from "../parts/inline.tsx";
 import { type DetailState, DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
 import { formatRoute, home, type ObjectName } from "../route.ts";
-import { tablesOf, useStages, viewOf } from "../stages.ts";
 import { FactRow } from "../timeline/lanes.tsx";
 import { ZoomBar } from "../timeline/timeline-controls.tsx";
 import { Timeline, useRange } from "../timeline/timeline.tsx";

@@ -2,13 +2,12 @@
 import type { JSX } from "preact";
 import { healthOrder, type ObjectRecord, type StageLayout } from "../../contract/index.ts";
 import { doubtsOn, doubtWords, healthOn, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
-import { usePage } from "../page-state.ts";
+import { counted, stageRecordOf, tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { concernsIn, comingUp, countTables } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
-import { counted, stageRecordOf, tablesOf, useStages, viewOf } from "../stages.ts";
 
 const most = 8;
 

@@ -25,14 +25,12 @@ import {
   rfc3339,
   timestampMsOf,
 } from "./check-sum-object.ts";
-import { differenceOf } from "./id-difference.ts";
+import { differenceOf, type Member } from "./ids.ts";
 import { changesOf, newestSettled } from "./history.ts";
-import type { Member } from "./ids.ts";
 import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest } from "./manifests.ts";
 import type { MemberKind } from "./member-kind.ts";
-import { MemberSet, type SetState } from "./members.ts";
+import { MemberSet, type SetState, wideName } from "./members.ts";
 import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
-import { wideName } from "./wide-members.ts";
 import { limits } from "../../limits.ts";
 
 /** What is announced. */
@@ -213,6 +211,9 @@ function changeOf(name: string, before: Member | undefined, after: Member | unde
   return [{ name, ...(from && { from: from.id }), ...(to && { to: to.id }), ...(sha256 !== undefined && { sha256 }) }];
 }
 
+/** An announcement comes after what is published, and later ones after it: a time that is far ahead would shut out all that follow. */
+const maxAheadMs = 3_600_000;
+
 /** The announcement as an object. Its times are the API server's: the announcer's clock may be anything. */
 async function announcementOf<T extends KubeObject>(
   { checksums, prefix }: MemberKind<T>,
@@ -229,6 +230,13 @@ async function announcementOf<T extends KubeObject>(
   const { metadata } = await client.create(checksums, probe, { dryRun: true }, signal);
   const serverMs = Date.parse(metadata.creationTimestamp ?? "");
   if (Number.isNaN(serverMs)) throw new Error("the API server does not say what time it is");
+  const ahead = published.find((checksum) => timestampMsOf(checksum) > serverMs + maxAheadMs);
+  if (ahead) {
+    const { name } = ahead.object.metadata;
+    throw new Error(
+      `${checksums.kind} ${name} in ${namespace} says that it is of ${ahead.object.spec.timestamp}, which is still to come; delete it first`,
+    );
+  }
   const timestampMs = Math.max(serverMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
   const announcement = { expires: rfc3339(serverMs + expiresInMs), changes: [...changes] };
   if (JSON.stringify(changes).length > limits.idsBytes)

@@ -3,8 +3,7 @@ import { Buffer } from "node:buffer";
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 import { pemBlocks } from "../../certificate.ts";
 import type { CheckSumSpec } from "./api.ts";
-import { differenceOf, numberOfId } from "./id-difference.ts";
-import type { Member } from "./ids.ts";
+import { differenceOf, type Member, numberOfId } from "./ids.ts";
 import type { MemberSet } from "./members.ts";
 import { limits } from "../../limits.ts";
 

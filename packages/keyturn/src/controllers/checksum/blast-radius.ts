@@ -1,6 +1,6 @@
-// How much of a set may go or change at once before somebody has to say that it is meant. The same rule for control plane and agents.
+// How much of a set may go within an hour, or change at once, before somebody has to say that it is meant. The same rule for control plane and agents.
 import { type Flag, textFlagWithDefault } from "../../feature/flag.ts";
-import { differenceOf, numberOfId, versionOfId } from "./id-difference.ts";
+import { differenceOf, numberOfId, versionOfId } from "./ids.ts";
 
 /** More than so many, or more than this part of all of them. */
 export type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
@@ -35,7 +35,7 @@ export const limitFlags = {
   maxVanishing: limitFlag({
     name: "checksum.max-vanishing",
     default: "20%",
-    help: "hold what nobody announced if more certificates than this vanish at once or go back to a lower version; two always may",
+    help: "hold what nobody announced if more certificates than this vanish within an hour, or go back to a lower version at once; two always may",
   }),
   maxChanging: limitFlag({
     name: "checksum.max-changing",
@@ -69,9 +69,28 @@ export function countChanges(before: readonly string[], after: readonly string[]
   return { total: before.length, vanished, changed };
 }
 
+/** How many certificates a set had at its largest, and when. */
+export interface Peak {
+  readonly count: number;
+  readonly atMs: number;
+}
+
+/** For so long a certificate that went counts as gone just now: two at a time, again and again, empty no set. */
+const peakCountsMs = 3_600_000;
+
+/** The peak that counts now, for a set that has had `count` certificates until now. */
+export function peakOf(count: number, earlier: Peak | undefined, nowMs: number): Peak {
+  return earlier && earlier.count > count && nowMs - earlier.atMs < peakCountsMs ? earlier : { count, atMs: nowMs };
+}
+
+/** The counts with what went earlier, since the peak. */
+export function sincePeak({ total, vanished, changed }: ChangeCounts, peak: Peak, afterCount: number): ChangeCounts {
+  return { total: Math.max(total, peak.count), vanished: Math.max(vanished, peak.count - afterCount), changed };
+}
+
 /** Why so much must not happen unannounced, in words; undefined if it may. */
 export function excessOf({ total, vanished, changed }: ChangeCounts, { vanishing, changing }: ChangeLimits): string | undefined {
-  if (exceeds(vanished, total, vanishing)) return `${vanished} of ${total} certificates would vanish at once or go back to a lower version`;
+  if (exceeds(vanished, total, vanishing)) return `${vanished} of ${total} certificates would vanish within an hour or go back to a lower version`;
   if (exceeds(changed, total, changing)) return `${changed} of ${total} certificates would be replaced at once`;
   return undefined;
 }

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
+import type { Peak } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
 import type { SetState } from "./members.ts";
 import { limits } from "../../limits.ts";
@@ -28,9 +29,11 @@ export function checkSumObject(
     readonly prefix: string;
     readonly timestampMs: number;
     readonly announcement?: CheckSumSpec["announcement"];
+    /** How large the set was lately; given if it was larger than it is. */
+    readonly peak?: Peak | undefined;
   },
 ): CheckSumObject {
-  const { namespace, prefix, timestampMs, announcement } = options;
+  const { namespace, prefix, timestampMs, announcement, peak } = options;
   const spec: CheckSumSpec = {
     timestamp: rfc3339(timestampMs),
     checksum,
@@ -39,7 +42,19 @@ export function checkSumObject(
     ...(sha256 !== undefined && { sha256 }),
     ...(announcement && { announcement }),
   };
-  return named(namespace, prefix, spec);
+  const object = named(namespace, prefix, spec);
+  if (!peak || peak.count <= ids.length) return object;
+  return { ...object, metadata: { ...object.metadata, annotations: { [peakAnnotation]: `${peak.count} ${rfc3339(peak.atMs)}` } } };
+}
+
+/** How many objects there were at most in the last hour, and when: what is lost little by little is counted from there. */
+const peakAnnotation = "keyturn.io/recent-peak";
+
+/** The peak that a checksum was published with. What was announced is meant, however many there were before. */
+export function recordedPeakOf({ object: { metadata, spec } }: PublishedCheckSum): Peak | undefined {
+  const [, count, at = ""] = /^(\d{1,9}) (\S{1,32})$/.exec(metadata.annotations?.[peakAnnotation] ?? "") ?? [];
+  const atMs = Date.parse(at);
+  return spec.announcement || count === undefined || Number.isNaN(atMs) ? undefined : { count: Number(count), atMs };
 }
 
 /** The object of a spec, under the name that says what is in it. */

@@ -1,7 +1,7 @@
 // The difference of two lists, against counting.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { differenceOf } from "./id-difference.ts";
+import { differenceOf } from "./ids.ts";
 
 const ids = fc.array(fc.integer({ min: 0, max: 20 }).map(String), { maxLength: 40 });
 const countOf = (id: string, list: readonly string[]): number => list.filter((each) => each === id).length;

@@ -1,7 +1,7 @@
 // The difference of long lists.
 import { expect, test } from "vitest";
 import { compareStamps, differenceInWords, isOfState, newerStamp, newestFirst, observedChecksum, setDifference } from "./difference.ts";
-import { differenceOf } from "./id-difference.ts";
+import { differenceOf } from "./ids.ts";
 
 test("among 200,000 ids the ones that differ are found without comparing each with each", () => {
   const ids = Array.from({ length: 200_000 }, (_, index) => `${index}-1`);

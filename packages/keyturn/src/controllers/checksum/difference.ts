@@ -4,11 +4,19 @@ import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
 import { type AnnouncedChange, type AnnouncementKey, isSigned } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
-import { differenceOf, numberOfId } from "./id-difference.ts";
-import { checksumOfSorted, contentDigestOfSorted, contentLine, type IdRules, type Member, type SecretContent, secretMember } from "./ids.ts";
-import type { SetState } from "./members.ts";
+import {
+  checksumOfSorted,
+  contentDigestOfSorted,
+  contentLine,
+  differenceOf,
+  type IdRules,
+  type Member,
+  numberOfId,
+  type SecretContent,
+  secretMember,
+} from "./ids.ts";
+import { type SetState, wideName } from "./members.ts";
 import { isWide, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
-import { wideName } from "./wide-members.ts";
 
 /** Which Secrets count, the same as for the control plane. */
 export interface DiffOptions {

@@ -5,7 +5,7 @@ import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { UsageError } from "../../feature/flag.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import { checksumFlags, memberFlags, readAnnouncementKeys, scopeFlags } from "./flags.ts";
-import { checkAgents } from "./agent-check.ts";
+import { checkAgents } from "./agent-lease.ts";
 import { diffReport } from "./difference.ts";
 import { checksumMetrics } from "./metrics.ts";
 import { checksumController } from "./controller.ts";

@@ -307,6 +307,37 @@ describe("a large change", () => {
     expect(world.standing(after.join(" "))).toBe("True Published");
   });
 
+  test("is one little by little too: what went within the hour counts together", () => {
+    const world = worldWith(...nine);
+    world.setLive(...nine.slice(2));
+    expect(world.settle().isHeld).toBe(false);
+    world.nowMs += 10 * minuteMs;
+    world.setLive(...nine.slice(3));
+    const plan = world.settle();
+    expect(plan.statuses[0]?.conditions["Current"]).toMatchObject({ reason: "LargeChange", message: expect.stringMatching(/^3 of 9 certificates/) });
+    world.nowMs += 60 * minuteMs;
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing(nine.slice(3).join(" "))).toBe("True Published");
+  });
+
+  test("is none when what went within the hour has come back, or was announced", () => {
+    const world = worldWith(...nine);
+    for (const [first] of [nine, nine.slice(2), nine.slice(4)]) {
+      world.setLive(...nine.filter((id) => id !== first));
+      world.settle();
+      world.setLive(...nine);
+      expect(world.settle().isHeld).toBe(false);
+    }
+    world.setLive(...nine.slice(2));
+    world.settle();
+    // What is announced after a checksum is laid over it, also if that one is the newer by the time.
+    world.announceChanges(10 * minuteMs, [{ name: "object-0", from: "3-1" }]);
+    world.setLive(...nine.slice(3));
+    expect(world.settle().isHeld).toBe(false);
+    world.setLive(...nine.slice(3, -1), "9-2");
+    expect(world.settle().isHeld).toBe(false);
+  });
+
   test("is seen by the number alone where ids do not fit into an object", () => {
     const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
     const world = worldWith(...ids);
@@ -373,6 +404,21 @@ describe("where only what is announced and signed counts", () => {
     world.setLive("8-2");
     world.settle();
     expect(world.standing("8-2")).toBe("True Reached");
+  });
+
+  test("of two Secrets with the same id each needs a statement of its own", () => {
+    const world = new PublishedWorld();
+    world.policy = { ...world.policy, keys };
+    const announce = (name: string): unknown => world.announceChanges(10 * minuteMs, [{ name, to: "7-1" }], key);
+    announce("object-0");
+    world.setLive("7-1", "7-1");
+    expect(world.settle().isHeld).toBe(true);
+    announce("object-1");
+    expect(world.settle().isHeld).toBe(false);
+    world.setLive("7-1");
+    expect(world.settle().isHeld).toBe(true);
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "7-1" }], key);
+    expect(world.settle().isHeld).toBe(false);
   });
 
   test("a statement that was changed afterwards is worth nothing", () => {

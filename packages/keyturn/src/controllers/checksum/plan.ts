@@ -14,8 +14,17 @@ import {
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
-import { type ChangeLimits, countChanges, excessOf } from "./blast-radius.ts";
-import { type CheckSumObject, checkSumObject, isOfState, type PublishedCheckSum, rfc3339, timestampMsOf } from "./check-sum-object.ts";
+import { type ChangeLimits, countChanges, excessOf, type Peak, peakOf, sincePeak } from "./blast-radius.ts";
+import {
+  type CheckSumObject,
+  checkSumObject,
+  isOfState,
+  type PublishedCheckSum,
+  recordedPeakOf,
+  rfc3339,
+  timestampMsOf,
+} from "./check-sum-object.ts";
+import { differenceOf } from "./ids.ts";
 import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
@@ -130,53 +139,63 @@ function publicationOf(
   if (awaited.some(({ progress }) => progress === "begun") || (last && isOfState(last.checksum, state))) return {};
   if (state.ids.length === 0 && !policy.publishEmpty) return {};
   const announced = settled.map(({ checksum }) => checksum).filter((checksum) => changesOf(checksum) && isTrusted(checksum));
-  const held = policy.keys
-    ? unannounced(observation, announced)
-    : largeChange(observation, { last: last?.checksum, announced, limits: policy.limits });
+  const before = last && stateBefore(observation, last.checksum, { announced, nowMs });
+  const held = policy.keys ? unannounced(observation, announced) : before && largeChange(observation, before, policy.limits);
   if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.
   const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
   const timestampMs = Math.max(Math.floor(nowMs / 1000) * 1000, latestMs + 1000);
-  return { publish: checkSumObject(state, { namespace, prefix, timestampMs }) };
+  return { publish: checkSumObject(state, { namespace, prefix, timestampMs, peak: before?.peak }) };
 }
 
-/** Holds back what takes much away at once, unless it was announced. */
-function largeChange(
-  { state, publishedIds, namespace }: Observation,
-  {
-    last,
-    announced,
-    limits,
-  }: { readonly last: PublishedCheckSum | undefined; readonly announced: readonly PublishedCheckSum[]; readonly limits: ChangeLimits },
-): Standing | undefined {
-  if (!last) return undefined;
-  const count = last.object.spec.count ?? 0;
+/** What was there until now, with what was announced laid over it. */
+interface StateBefore {
+  /** Undefined where they are not listed: all that is known then is how many are fewer. */
+  readonly ids: readonly string[] | undefined;
+  readonly count: number;
+  readonly peak: Peak;
+}
+
+function stateBefore(
+  { publishedIds }: Observation,
+  last: PublishedCheckSum,
+  { announced, nowMs }: { readonly announced: readonly PublishedCheckSum[]; readonly nowMs: number },
+): StateBefore {
   const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
-  // Without ids, all that is known is how many are fewer.
-  const counts = publishedIds
-    ? countChanges(withChanges(publishedIds, oldestFirst), state.ids)
-    : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
-  const excess = excessOf(counts, limits);
+  const ids = publishedIds && withChanges(publishedIds, oldestFirst);
+  const count = ids?.length ?? last.object.spec.count ?? 0;
+  const earlier = recordedPeakOf(last);
+  const meant = count - (publishedIds?.length ?? count);
+  return { ids, count, peak: peakOf(count, earlier && { ...earlier, count: earlier.count + meant }, nowMs) };
+}
+
+/** Holds back what takes much away, unless it was announced. */
+function largeChange({ state, namespace }: Observation, { ids, count, peak }: StateBefore, limits: ChangeLimits): Standing | undefined {
+  const counts = ids ? countChanges(ids, state.ids) : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
+  const excess = excessOf(sincePeak(counts, peak, state.ids.length), limits);
   if (excess === undefined) return undefined;
   const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`keyturn checksum allow -n ${namespace}\``;
   return { reason: "LargeChange", message };
 }
 
-/** Holds back everything that no signed announcement speaks of. */
+/** Holds back everything that no signed announcement speaks of, Secret by Secret: two may share an id. */
 function unannounced({ state, member, namespace }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
-  const stated = new Map<string, { readonly name: string; readonly sha256: string | undefined }>();
-  for (const { name, from, to, sha256 } of announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? [])) {
-    for (const [id, before] of stated) if (id === from || (name !== "" && before.name === name)) stated.delete(id);
-    if (to !== undefined) stated.set(to, { name, sha256 });
+  const stated = new Map<string, { readonly id: string; readonly sha256: string | undefined; readonly order: number }>();
+  // What goes is known by its id alone if its name was not known.
+  const namelessGone = new Map<string, number>();
+  const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
+  for (const [order, { name, from, to, sha256 }] of oldestFirst.entries()) {
+    if (to !== undefined) stated.set(name, { id: to, sha256, order });
+    else if (name !== "") stated.delete(name);
+    else if (from !== undefined) namelessGone.set(from, order);
   }
-  const isStated = (id: string): boolean => {
-    const { name, sha256 } = stated.get(id) ?? {};
-    const live = name === undefined ? undefined : member(name);
-    return live?.state === "counted" && live.id === id && (sha256 === undefined || live.digest === sha256);
-  };
-  const unknown = state.ids.filter((id) => !isStated(id));
-  const live = new Set(state.ids);
-  const missing = [...stated.keys()].filter((id) => !live.has(id));
+  const [asStated, missing]: [string[], string[]] = [[], []];
+  for (const [name, { id, sha256, order }] of stated) {
+    const live = member(name);
+    if (live?.state === "counted" && live.id === id && (sha256 === undefined || live.digest === sha256)) asStated.push(id);
+    else if (live?.state !== "counted" && (namelessGone.get(id) ?? -1) < order) missing.push(id);
+  }
+  const { notPublished: unknown } = differenceOf(state.ids, asStated);
   const [first] = [...unknown, ...missing];
   if (first === undefined) return undefined;
   const counts = `${unknown.length} objects are as nobody announced, and ${missing.length} that were announced are not there, such as ${first}`;

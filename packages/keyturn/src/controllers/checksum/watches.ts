@@ -18,9 +18,8 @@ import { keyturn } from "../../feature/feature.ts";
 import { type CheckSumObject, keepCheckSum, type PublishedCheckSum } from "./check-sum-object.ts";
 import { showsLatest } from "./consistent-read.ts";
 import type { MemberKind } from "./member-kind.ts";
-import { type KeptMember, NamespaceMembers, type SeenMember, type SetState } from "./members.ts";
+import { type KeptMember, type MemberView, NamespaceMembers, type SeenMember, type SetState, wideMembers } from "./members.ts";
 import { isWide, placesOf, type ScopeChoice, type Scopes, watchScopes } from "./scopes.ts";
-import { type MemberView, wideMembers } from "./wide-members.ts";
 
 /** A scope as the caches show it. */
 export interface ScopeView {

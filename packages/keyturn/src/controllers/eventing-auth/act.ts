@@ -1,5 +1,15 @@
 // Carries one step out and resolves to what is then known. What fails is thrown; what was done before stays, and the next run finds it.
-import { fieldManagerOf, isApiError, isBeingDeleted, type PlannedEvent, type Run, Secret, type Stored, TransientError } from "@keyturn/runtime";
+import {
+  type Client,
+  fieldManagerOf,
+  isApiError,
+  isBeingDeleted,
+  type PlannedEvent,
+  type Run,
+  Secret,
+  type Stored,
+  TransientError,
+} from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth } from "./api.ts";
 import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
@@ -18,7 +28,7 @@ export interface StepContext {
   readonly nowMs: number;
   readonly controller: string;
   readonly provider: IdentityProvider | undefined;
-  readonly target: Pick<Target, "client" | "wrote"> | undefined;
+  readonly target: { readonly client: Client; readonly wrote: Target["wrote"] } | undefined;
   readonly shared: SharedBySteps;
   readonly record: (event: PlannedEvent & { readonly reason: EventReason }) => void;
   /** Called after each write to the object: a failure is reported on the object as it then is. */
@@ -357,8 +367,8 @@ function secretIn({ target }: Observation): TargetSecret | undefined {
 // Means of the run.
 
 /** Whose application it is, as identity providers want to know it. */
-function applicationOwner({ object }: Observation, { shared }: StepContext): ApplicationOwner {
-  return { name: object.metadata.name, uid: object.metadata.uid, grants: shared.grants };
+function applicationOwner({ object }: Observation, { shared, run: { permit } }: StepContext): ApplicationOwner {
+  return { name: object.metadata.name, uid: object.metadata.uid, grants: shared.grants, permit };
 }
 
 /** An application of the object. */

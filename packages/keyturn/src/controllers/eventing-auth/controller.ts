@@ -291,7 +291,7 @@ function stepContexts({
       nowMs,
       controller: name,
       provider,
-      target,
+      target: target && { client: target.clientFor(run.permit), wrote: (...written) => target.wrote(...written) },
       shared: shared ?? sharedBySteps(observation, scope, settings),
       record({ type, reason, message }) {
         scope.events.record({ kind: EventingAuth, object: { ...nameOf(run.key), uid }, type, reason, message });

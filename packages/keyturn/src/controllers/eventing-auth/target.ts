@@ -18,6 +18,7 @@ import {
   messageOf,
   type Random,
   Secret,
+  type SendPermit,
   type Stored,
   type Timer,
   type Transport,
@@ -70,8 +71,8 @@ const blipMs = 30_000;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
 export class Target {
-  /** Requests to the cluster, each with a deadline. */
-  readonly client: Client;
+  /** Requests to the cluster, each with a deadline, whose writes need the permit. */
+  readonly clientFor: (permit: SendPermit) => Client;
   readonly #options: TargetOptions;
   readonly #transport: Transport;
   readonly #caches: Caches;
@@ -91,7 +92,7 @@ export class Target {
     const open = (onRead: (bytes: number) => void): Transport => openTransport(connection, { maxHeadBytes, onRead });
     const onExceeded = ({ message }: Error): void => this.#note({ reason: "TargetUnreachable", message });
     this.#transport = this.#observed(budgetedTransport(open, { clock, timeoutMs, onExceeded }));
-    this.client = createClient(this.#transport, { timeoutMs, maxBodyBytes, clock, random });
+    this.clientFor = (permit) => createClient(this.#transport, { timeoutMs, maxBodyBytes, clock, random, sender: { flow: "", permit } });
     this.#caches = createCaches({ transport: this.#transport, clock, random, log, limits: { maxBodyBytes, maxEventBytes: maxBodyBytes } });
     this.#cache = this.#caches.watch(Secret, { namespace: place.namespace, fields: `metadata.name=${place.name}`, keep: keepTargetSecret });
     this.#cache.subscribe(onChange);

@@ -1,10 +1,10 @@
-// From a Secret with a certificate or a public key to the key that it gives: what is kept of the Secret, its checked chain, and the key or why there is none.
+// From a Secret with a certificate or a public key to the key that it gives: what is kept of the Secret, its checked chain, the key or why there is none, and what the Secret held between two runs.
 import { Buffer } from "node:buffer";
 import type { KeyObject, X509Certificate } from "node:crypto";
-import { LruMap } from "@keyturn/runtime";
+import { type Change, LruMap, nameOf, type ObjectKey } from "@keyturn/runtime";
 import { type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey, validityDatesOf } from "../../certificate.ts";
 import { limits } from "../../limits.ts";
-import { keyMembersOf, type KeyMembers, keyUseOf, publicKeyEntryOf, publicKeyPemOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
+import { type KeyMembers, keyMembersOf, keyUseOf, publicKeyEntryOf, publicKeyPemOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
 import { algorithmFor, certifiedEntry, type KeyEntry, keyIdOf, plainEntry } from "./jwk.ts";
 import type { SourceReason } from "./reasons.ts";
 import type { JwksSettings } from "./settings.ts";
@@ -179,4 +179,50 @@ type WithCertificates = Extract<CertificateSecret, { type: "certificates" }>;
 function whyNoChain({ pem }: WithCertificates): string {
   if (pem.certificates.length > 0) return "its first certificate cannot be read";
   return pem.unfinished ? "it breaks off within a certificate" : "there is no PEM certificate in it";
+}
+
+// What Secrets held between two runs: a key that came and went before it could be published may have signed all the same.
+
+/** So many are remembered of a Secret: more in one go are no keys that anybody signs with. */
+const maxPassed = 16;
+
+/**
+ * Remembers, for objects that this process works on, what their Secrets held since the last run that ended well.
+ * In memory alone: what a run has seen of it is written down in the object's status.
+ */
+export class PassedSecrets {
+  /** By the object, then by the Secret's name. */
+  readonly #held = new Map<ObjectKey, Map<string, CertificateSecret[]>>();
+
+  /** A Secret of these objects has changed. */
+  changed(change: Change<CertificateSecret>, objects: readonly ObjectKey[]): void {
+    if (change.type === "added" || change.previous.type === "empty") return;
+    const { name } = nameOf(change.key);
+    for (const object of objects) {
+      const held = this.#held.get(object);
+      held?.set(name, [...(held.get(name) ?? []), change.previous].slice(-maxPassed));
+    }
+  }
+
+  /** What these Secrets of an object held since the last run. From now on they are looked after. */
+  since(object: ObjectKey, names: readonly string[]): ReadonlyMap<string, readonly CertificateSecret[]> {
+    const held = this.#held.get(object);
+    if (!held) this.#held.set(object, new Map());
+    return new Map(names.flatMap((name) => (held?.has(name) ? [[name, [...(held.get(name) ?? [])]] as const] : [])));
+  }
+
+  /** A run has ended well: what it had seen is written down. What has come since stays. */
+  completed(object: ObjectKey, seen: ReadonlyMap<string, readonly CertificateSecret[]>): void {
+    const held = this.#held.get(object);
+    for (const [name, secrets] of seen) {
+      const left = held?.get(name)?.filter((secret) => !secrets.includes(secret)) ?? [];
+      if (left.length > 0) held?.set(name, left);
+      else held?.delete(name);
+    }
+  }
+
+  /** This process no longer works on the object. */
+  forget(object: ObjectKey): void {
+    this.#held.delete(object);
+  }
 }

@@ -28,10 +28,9 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "./certificates.ts";
+import { type CertificateSecret, keepCertificateSecret, PassedSecrets } from "./certificates.ts";
 import { documentOf } from "./config-map.ts";
 import { type JwksObject, type Observation, observeJwks } from "./observe.ts";
-import { PassedSecrets } from "./passed-secrets.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";

@@ -1,11 +1,10 @@
 // The feature "publish" as the command line, the manifests and the docs know it.
-import type { DecodedObject, KubeObject } from "@keyturn/runtime";
 import type { Feature } from "../../feature/feature.ts";
 import { selectionOf } from "../../feature/pause-and-selection.ts";
 import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksController, jwksMetrics } from "./controller.ts";
 import { jwksFlags, nginxInstallation } from "./flags.ts";
-import { settingsOfJwks, settingsOfJwksConfig, type SettingsResult } from "./settings.ts";
+import { decoded, settingsOfJwks, settingsOfJwksConfig } from "./settings.ts";
 import { jwksAlerts, jwksPanels } from "./monitoring.ts";
 import { jwksReasons } from "./reasons.ts";
 import { jwksRecords } from "./records.ts";
@@ -32,26 +31,11 @@ export const jwksFeature: Feature = {
     const rateLimit = { minIntervalMs: flag(jwksFlags.reconcileInterval), maxPerMinute: flag(jwksFlags.reconcilesPerMinute) };
     const common = { rateLimit, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
     const nginx = nginxInstallation(flag);
-    const readConfig = decoded(JWKSConfig.decode, (object) => settingsOfJwksConfig(object, nginx));
-    const readJwks = decoded(JWKS.decode, (object) => settingsOfJwks(object, nginx));
+    const readConfig = decoded(JWKSConfig.decode, settingsOfJwksConfig, nginx);
+    const readJwks = decoded(JWKS.decode, settingsOfJwks, nginx);
     return [
       jwksController({ name: "jwks", kind: JWKSConfig, readSettings: readConfig, ...common }),
       jwksController({ name: "jwks-rieset", kind: JWKS, readSettings: readJwks, ...common }),
     ];
   },
 };
-
-/** Reads an object that the API server may have checked against an older CRD, with defaults filled in. */
-function decoded<T>(decode: (object: KubeObject) => DecodedObject<T>, read: (object: T) => SettingsResult): (object: KubeObject) => SettingsResult {
-  // A cache hands out the same object until it changes, and an object is looked at several times for each change.
-  const known = new WeakMap<KubeObject, SettingsResult>();
-  const settingsOf = (object: KubeObject): SettingsResult => {
-    const result = decode(object);
-    return result.ok ? read(result.object) : { ok: false, message: result.problems.join("; ") };
-  };
-  return (object) => {
-    const settings = known.get(object) ?? settingsOf(object);
-    known.set(object, settings);
-    return settings;
-  };
-}

@@ -6,7 +6,7 @@ import { makeCertificate, type TestKeyType } from "../../../test/certificates.ts
 import { parseCertificatePem } from "../../certificate.ts";
 import { type CertificateChain, readCertificateChain } from "./certificates.ts";
 import { keyUseOf, thumbprintOf } from "../../public-key.ts";
-import { foreignEntryOf, rawEntriesOf, weaknessOf } from "./foreign-document.ts";
+import { foreignEntryOf, rawEntriesOf, weaknessOf } from "./config-map.ts";
 import { certifiedEntry, keyIdOf, maxDocumentBytes, problemWithJwks, type PublicJwk, renderJwks } from "./jwk.ts";
 
 function chainOf(pem: string): CertificateChain {

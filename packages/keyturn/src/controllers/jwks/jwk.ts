@@ -1,4 +1,4 @@
-// Public keys as JWKs (RFC 7517) and the JWKS document made of them: members, text, checks.
+// Public keys as JWKs (RFC 7517), the JWKS document made of them, and the OpenID discovery document that leads to it.
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -134,4 +134,25 @@ export function algorithmFor(
 ): SignatureAlgorithm | undefined {
   const wanted = algorithm ?? (kind === "RSA" ? rsaAlgorithm : algorithms[0]);
   return algorithms.find((possible) => possible === wanted);
+}
+
+// The OpenID discovery document: how relying parties that know an issuer's address find its keys.
+
+/** The key within the published ConfigMap, and the file that nginx serves. */
+export const discoveryFile = "openid-configuration.json";
+
+/** Where discovery looks for the document (OpenID Connect Discovery 1.0, section 4), below an issuer's own path. */
+export const discoveryPath = "/.well-known/openid-configuration";
+
+/** The discovery document for an issuer with these keys, by file name; nothing without an issuer. It has what the specification requires of an issuer that only signs tokens. */
+export function discoveryFiles(issuer: string | undefined, keys: readonly Pick<KeyEntry, "jwk">[]): Readonly<Record<string, string>> {
+  if (issuer === undefined) return {};
+  const document = {
+    issuer,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [...new Set(keys.flatMap(({ jwk: { alg = [] } }) => alg))].toSorted(),
+  };
+  return { [discoveryFile]: `${JSON.stringify(document, undefined, 2)}\n` };
 }

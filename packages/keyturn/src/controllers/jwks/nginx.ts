@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { ConfigMap, Deployment, ObjectName, OwnerReference, Service } from "@keyturn/runtime";
 import { originPattern, replacedAnnotation } from "./api.ts";
-import { discoveryFile, discoveryPath } from "./discovery.ts";
+import { discoveryFile, discoveryPath } from "./jwk.ts";
 import type { IpFamily, NginxInstallation, Quantities } from "./flags.ts";
 
 // The nginx configuration that serves the JWKS document: one server, the same headers on every answer, and nothing of the spec in it unchecked.

@@ -21,10 +21,9 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import type { JwksStatus } from "./api.ts";
-import type { CertificateSecret } from "./certificates.ts";
+import type { CertificateSecret, PassedSecrets } from "./certificates.ts";
 import { isDocumentConfigMap, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
-import type { PassedSecrets } from "./passed-secrets.ts";
 import { selectorOf } from "./nginx.ts";
 import { isRolledOut, patienceMs, waitingSinceMs } from "./rollout.ts";
 import type { SettingsResult } from "./settings.ts";

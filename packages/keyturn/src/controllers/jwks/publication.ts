@@ -15,18 +15,18 @@ import {
   documentConfigMap,
   documentOf,
   documentWithout,
-  type FoundHistory,
+  entriesOf,
   fitsConfigMap,
+  type FoundHistory,
   type History,
   historyOfConfigMap,
   isDocumentConfigMap,
   publishesSame,
   recoverHistory,
   timestamp,
+  weaknessOf,
 } from "./config-map.ts";
-import { discoveryFiles } from "./discovery.ts";
-import { entriesOf, weaknessOf } from "./foreign-document.ts";
-import { entryId, problemWithJwks, renderJwks } from "./jwk.ts";
+import { discoveryFiles, entryId, problemWithJwks, renderJwks } from "./jwk.ts";
 import { advanceHistory, type HistoryStep, type KeyChange, type PendingKey, type PublishedKey, type Source } from "./key-history.ts";
 import { isOurs, nameOfObject, type Observation, ownDocument } from "./observe.ts";
 import type { JwksCondition, KeyReason } from "./reasons.ts";

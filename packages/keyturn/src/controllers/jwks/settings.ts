@@ -1,5 +1,5 @@
 // What an object of either kind asks for, in one form, with every default filled in and every value read.
-import { parseStoredDuration } from "@keyturn/runtime";
+import { type DecodedObject, type KubeObject, parseStoredDuration } from "@keyturn/runtime";
 import { isSignatureAlgorithm, type SignatureAlgorithm } from "../../public-key.ts";
 import { algorithmAnnotation, type JWKS, type JWKSConfig, keyIdAnnotation } from "./api.ts";
 import { type NginxInstallation, type Quantities, quantityOf } from "./flags.ts";
@@ -183,4 +183,23 @@ function readDuration(text: string): number | undefined {
 /** Leaves out members that are undefined, which the types of objects to be written do not allow. */
 function withoutUndefined({ requests, limits }: NonNullable<NginxSpec["resources"]>): NginxPods["resources"] {
   return { ...(requests && { requests }), ...(limits && { limits }) } satisfies { requests?: Quantities; limits?: Quantities };
+}
+
+/** Reads an object that the API server may have checked against an older CRD, with defaults filled in. */
+export function decoded<T>(
+  decode: (object: KubeObject) => DecodedObject<T>,
+  read: (object: T, installation: NginxInstallation) => SettingsResult,
+  installation: NginxInstallation,
+): (object: KubeObject) => SettingsResult {
+  // A cache hands out the same object until it changes, and an object is looked at several times for each change.
+  const known = new WeakMap<KubeObject, SettingsResult>();
+  const settingsOf = (object: KubeObject): SettingsResult => {
+    const result = decode(object);
+    return result.ok ? read(result.object, installation) : { ok: false, message: result.problems.join("; ") };
+  };
+  return (object) => {
+    const settings = known.get(object) ?? settingsOf(object);
+    known.set(object, settings);
+    return settings;
+  };
 }

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { deadPod } from "../../workloads/pods.ts";
 import { goldenFacts, podOf } from "./golden-rounds.fixture.ts";
 import { invalidImageIn, sidecarOf } from "./injection/sidecar.ts";
-import { comparePods } from "./pod-comparison.ts";
-import { podKeeper } from "./sidecar-pod.ts";
+import { comparePods, podKeeper } from "./pod-comparison.ts";
 
 /** What is decided about a live pod, when this is what a new one would be. */
 function decided(live: Pod, admitted: Pod, { compareHub = false, whole = false } = {}): string {

@@ -33,14 +33,12 @@ import {
 import type { SkipReason } from "../../workloads/reasons.ts";
 import { type Inspection, type WorkloadId, workloadRef } from "../../workloads/rollout-plan.ts";
 import { restartableKinds, templateDigest, templateOf, type Workload } from "../../workloads/workload.ts";
-import { consentLabel, withoutConsent } from "./consent.ts";
+import { changedLabels, consentLabel, NamespaceStabilization, withoutConsent } from "./labels.ts";
 import { Expectations } from "./expectations.ts";
 import { type Expectation, expectationKey } from "./injection/expectation.ts";
 import type { OutdatedReason } from "./injection/sidecar.ts";
 import { InjectorConfiguration, keepInjectorConfigMap, keepInjectorWebhooks, keepProxyConfig, ProxyConfig } from "./injector-configuration.ts";
-import { changedLabels, NamespaceStabilization } from "./namespace-labels.ts";
-import { comparePods } from "./pod-comparison.ts";
-import { podKeeper, type SidecarPod } from "./sidecar-pod.ts";
+import { comparePods, podKeeper, type SidecarPod } from "./pod-comparison.ts";
 
 /** What sidecars are compared with, and how. */
 export interface InspectionOptions {

@@ -36,7 +36,7 @@ import { type Fleet, idOfWorkload } from "../../workloads/fleet.ts";
 import { skipInWords } from "../../workloads/reasons.ts";
 import { type Decision, type Limits, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "../../workloads/rollout-plan.ts";
 import { restartableKinds, Rollout, type Workload } from "../../workloads/workload.ts";
-import { consentLabel } from "./consent.ts";
+import { consentLabel } from "./labels.ts";
 import { sidecarsFlags } from "./flags.ts";
 
 /** What is known of a workload. */

@@ -1,6 +1,7 @@
 // The real wire to an API server: kept-alive HTTP/1.1 sockets, TLS, proxies, and credentials that renew themselves.
 import { BlockList, isIP } from "node:net";
 import { type Clock, systemClock } from "../../clock.ts";
+import { checkNumbers } from "../../duration.ts";
 import { messageOf } from "../../observe/redaction.ts";
 import { ConfigError } from "../auth/connection-config.ts";
 import { type Credentials, CredentialSession, type IssuedAuthorization, type TlsMaterial } from "../auth/credentials.ts";
@@ -61,6 +62,7 @@ class HttpTransport implements Transport {
   readonly #closed = new AbortController();
 
   constructor(options: HttpTransportOptions) {
+    checkNumbers({ maxHeadBytes: options.maxHeadBytes });
     this.#server = serverUrl(options.server);
     // Looks back, so that a long run of slashes is looked at once and not anew from each of them.
     this.#basePath = this.#server.pathname.replace(/(?<!\/)\/+$/, "");

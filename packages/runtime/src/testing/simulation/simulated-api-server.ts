@@ -1,5 +1,5 @@
 // An API server in this process: answers requests as a real one would, at once and without faults; those are the transport's business.
-import { fieldSelector, labelSelector, type Selector } from "../../cache/label-selector.ts";
+import { fieldSelector, labelSelector, type Selector } from "../../cache/selectors.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
 import type { Clock } from "../../clock.ts";

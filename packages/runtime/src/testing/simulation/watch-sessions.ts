@@ -1,5 +1,5 @@
 // Lists and watches as the simulated API server serves them: pages, cursors into the store's history, and how events reach the client.
-import type { Selector } from "../../cache/label-selector.ts";
+import type { Selector } from "../../cache/selectors.ts";
 import { apiVersionOf } from "../../client/kind.ts";
 import type { Clock, Timer } from "../../clock.ts";
 import { type Json, type JsonObject, parseObject, withKey } from "../../json.ts";

@@ -80,11 +80,11 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       throw new IdentityError(`${attempt}: application ${id} is not found by its id, but is listed`, { code: "Transient", operation, status: 404 });
   };
 
-  const read: IdentityProvider["read"] = async ({ id, name, uid }, signal) => {
+  const read: IdentityProvider["read"] = async ({ id, name, uid, permit }, signal) => {
     if (!isApplicationId(id)) return undefined;
     const attempt = "failed to retrieve client ID";
     const found = await ask(
-      { operation: "read", attempt, method: "GET", path: id },
+      { operation: "read", attempt, method: "GET", path: id, permit },
       (response) => (isGone(response) ? "gone" : readApplication(response, id)),
       signal,
     );
@@ -121,14 +121,15 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
 
     create(owner, signal) {
       const body = newApplicationBody(owner, settings.globalAccount);
-      return ask({ operation: "create", attempt: "failed to create application", method: "POST", path: "", body }, readCreated, signal);
+      const request = { operation: "create", attempt: "failed to create application", method: "POST", path: "", body } as const;
+      return ask({ ...request, permit: owner.permit }, readCreated, signal);
     },
 
     async delete(application, signal) {
-      const { id } = application;
+      const { id, permit } = application;
       if (!isApplicationId(id)) return;
       const attempt = "failed to delete application";
-      const outcome = await ask({ operation: "delete", attempt, method: "DELETE", path: id }, readDeleted, signal);
+      const outcome = await ask({ operation: "delete", attempt, method: "DELETE", path: id, permit }, readDeleted, signal);
       if (outcome === "gone") await assertUnlisted(id, { operation: "delete", attempt }, signal);
       else if (await read(application, signal))
         throw new IdentityError(`${attempt}: the answer was that it is done, but application ${id} is still there`, {
@@ -137,8 +138,8 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
         });
     },
 
-    async issueSecret({ id }, { validToMs, known = [] }, signal) {
-      const request = { operation: "issue-secret", attempt: "failed to create api secret", method: "POST" } as const;
+    async issueSecret({ id, permit }, { validToMs, known = [] }, signal) {
+      const request = { operation: "issue-secret", attempt: "failed to create api secret", method: "POST", permit } as const;
       if (!isApplicationId(id))
         throw new IdentityError(`${request.attempt}: ${id} is no id of an application`, { code: "Terminal", operation: request.operation });
       const body = newSecretBody(validToMs);
@@ -163,10 +164,10 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       return (secrets ?? []).flatMap(({ hint, validTo }) => (hint ? [{ hint, validToMs: timeOf(validTo) }] : []));
     },
 
-    async deleteSecret({ id }, hint, signal) {
+    async deleteSecret({ id, permit }, hint, signal) {
       if (!isApplicationId(id)) return;
       const path = `${id}/apiSecrets?${new URLSearchParams({ hint }).toString()}`;
-      await ask({ operation: "delete-secret", attempt: "failed to delete api secret", method: "DELETE", path }, readDeleted, signal);
+      await ask({ operation: "delete-secret", attempt: "failed to delete api secret", method: "DELETE", path, permit }, readDeleted, signal);
     },
 
     async endpoints(signal) {

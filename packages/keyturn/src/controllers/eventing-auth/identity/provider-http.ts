@@ -11,6 +11,7 @@ import {
   readText,
   redactAndCut,
   retryAfterOf,
+  type SendPermit,
   sleep,
   type Transport,
 } from "@keyturn/runtime";
@@ -199,6 +200,8 @@ export interface ProviderRequest {
   readonly secrets?: readonly string[];
   /** Whether it is sent once whatever its method, because the response to another one would be taken for the response to the first. Default false. */
   readonly once?: boolean;
+  /** What sending it needs. Default: nothing. */
+  readonly permit?: SendPermit | undefined;
 }
 
 /** What is recorded of every request, for metrics. */
@@ -243,7 +246,7 @@ const maxPauseMs = 300_000;
  *
  * Guarantees: a request ends within its deadline, body included; GET and DELETE are tried up to three times, with backoff and jitter, as is
  * a request for a token that was refused with 429; what makes something is sent once, because a 429 may come from something in between; after a 429 no request of this tenant is sent before `Retry-After` is over; redirects are refused; all
- * rejections are `IdentityError`s without secrets, or the signal's reason.
+ * rejections are `IdentityError`s without secrets, the signal's reason, or what the permit throws.
  */
 export class ProviderHttp {
   readonly #options: ProviderHttpOptions;
@@ -310,7 +313,7 @@ export class ProviderHttp {
 
   async #exchange(transport: Transport, request: ProviderRequest, signal?: AbortSignal): Promise<ProviderResponse> {
     const { clock, timeoutMs } = this.#options;
-    const { operation, attempt, method, url, headers, body, secrets = [] } = request;
+    const { operation, attempt, method, url, headers, body, permit, secrets = [] } = request;
     const { pathname, search } = new URL(url);
     const clean = (text: string): string => cleaned(text, [...this.#options.secrets, ...secrets]);
     const ended = new AbortController();
@@ -323,8 +326,8 @@ export class ProviderHttp {
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
-      const sent = { method, path: `${pathname}${search}`, timeoutMs, ...(headers && { headers }), ...(body !== undefined && { body }) };
-      const response = await transport.send(sent, ended.signal);
+      const content = { ...(headers && { headers }), ...(body !== undefined && { body }) };
+      const response = await transport.send({ method, path: `${pathname}${search}`, timeoutMs, ...content, ...(permit && { permit }) }, ended.signal);
       const text = await readText(response, limits.providerAnswerBytes);
       if (text === undefined)
         throw new IdentityError(`${attempt}: the answer is longer than ${limits.providerAnswerBytes} bytes`, { code: "Transient", operation });

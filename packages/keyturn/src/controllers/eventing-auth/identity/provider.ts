@@ -1,6 +1,6 @@
 // What the controller needs of an identity provider, whichever it is, and how the one in use is opened from its Secret.
 import { createHash } from "node:crypto";
-import type { Clock, createHttpTransport, Random } from "@keyturn/runtime";
+import type { Clock, createHttpTransport, Random, SendPermit } from "@keyturn/runtime";
 import { Semaphore } from "../../../semaphore.ts";
 import { iasProvider } from "./ias.ts";
 import { openidProvider } from "./openid.ts";
@@ -27,6 +27,8 @@ export interface ApplicationOwner {
   /** The uid of the EventingAuth: what is left at an application to know it by, because anybody can have its name. */
   readonly uid: string;
   readonly grants: GrantKeeper;
+  /** Asked whenever something is sent in the owner's name, at the moment when it is: a process that stood still may have lost the right meanwhile. Default: always given. */
+  readonly permit?: SendPermit;
 }
 
 /** One application, by the id that the provider gave it. */
@@ -117,7 +119,7 @@ export interface ClientCredentials {
 /**
  * One tenant of an identity provider, with one set of credentials.
  *
- * Guarantees: every method rejects with an `IdentityError` or the signal's reason, and never with anything else; every request has a deadline;
+ * Guarantees: every method rejects with an `IdentityError`, the signal's reason or what the owner's permit throws, and never with anything else; every request has a deadline;
  * what can safely be repeated is repeated a few times inside. A rejected `create` or `issueSecret` may have had its effect all the same:
  * look again (`find`, `listSecrets`) before the next try.
  */

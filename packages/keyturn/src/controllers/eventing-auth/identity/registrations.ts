@@ -1,5 +1,6 @@
 // The clients that are registered at one OpenID server (RFC 7591), each managed (RFC 7592) with the grant that is kept for it.
 import { createHash } from "node:crypto";
+import type { SendPermit } from "@keyturn/runtime";
 import * as z from "zod";
 import { isSameAddress, isUsable } from "./discovery.ts";
 import {
@@ -66,7 +67,8 @@ export class Registrations {
     if (earlier && !earlier.management) throw unmanageable(earlier.clientId);
     const headers = { "content-type": "application/json", ...(initialAccessToken && { authorization: `Bearer ${initialAccessToken}` }) };
     const body = JSON.stringify(newClientMetadata(owner.name));
-    const client = await http.ask({ operation: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body }, readRegistered);
+    const request = { operation: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body } as const;
+    const client = await http.ask({ ...request, permit: toTheEnd(owner.permit) }, readRegistered);
     const { client_id: clientId, client_secret: secret, registration_client_uri: uri, registration_access_token: token } = client;
     const issued = secret === undefined ? undefined : { secret, hint: hintOf(secret) };
     const grant: RegistrationGrant = { issuer, clientId, ...(issued && { hint: issued.hint }) };
@@ -86,7 +88,8 @@ export class Registrations {
     if (!grant) return undefined;
     const read = (response: ProviderResponse): RegisteredClient | undefined =>
       isUnknown(response, grant, isDeleted) ? undefined : readClient(response);
-    const client = await this.#manage(grant, { operation, attempt: "failed to read the client's registration", method: "GET" }, read);
+    const request = { operation, attempt: "failed to read the client's registration", method: "GET", permit: application.permit } as const;
+    const client = await this.#manage(grant, request, read);
     return client && { client, grant: await this.#renew(application, grant, client) };
   }
 
@@ -97,6 +100,7 @@ export class Registrations {
       attempt: "failed to update the client's registration",
       method: "PUT",
       body: updateBody(client),
+      permit: application.permit,
     } as const;
     const asking = { ...grant, asked: "update" } as const;
     const updated = await this.#ending(application, asking, () => this.#manage(asking, request, readClient));
@@ -110,7 +114,7 @@ export class Registrations {
     const known = await this.read(application, "delete");
     if (!known) return;
     const asking = { ...known.grant, asked: "delete" } as const;
-    const unheard = await this.#ending(application, asking, () => this.#delete(asking, true)).then(
+    const unheard = await this.#ending(application, asking, () => this.#delete(asking, { once: true, permit: application.permit })).then(
       () => undefined,
       (error: unknown) => {
         if (!(error instanceof IdentityError) || isRefusal(error)) throw error;
@@ -135,7 +139,8 @@ export class Registrations {
   }
 
   async #undo(grant: ManagingGrant, reason: unknown): Promise<never> {
-    await this.#delete(grant).catch((cause: unknown) => {
+    // Nobody else can know of it, whoever leads by now.
+    await this.#delete(grant, {}).catch((cause: unknown) => {
       const message = `${registering}: the grant to client ${grant.clientId} could not be kept, nor the client be deleted again; delete it at ${grant.issuer}`;
       throw new IdentityError(message, { code: "Transient", operation: "keep-grant", cause });
     });
@@ -169,13 +174,13 @@ export class Registrations {
     throw new IdentityError(`failed to read the client's registration: ${problem}; ${advice}`, { code: "Terminal", operation: "read" });
   }
 
-  #delete(grant: ManagingGrant, once = false): Promise<void> {
-    return this.#manage(grant, { operation: "delete", attempt: deleting, method: "DELETE", once }, expectDone);
+  #delete(grant: ManagingGrant, how: Pick<ManagementRequest, "once" | "permit">): Promise<void> {
+    return this.#manage(grant, { operation: "delete", attempt: deleting, method: "DELETE", ...how }, expectDone);
   }
 
   #manage<T>({ management: { uri, token } }: ManagingGrant, request: ManagementRequest, read: (response: ProviderResponse) => T): Promise<T> {
     const headers = { authorization: `Bearer ${token}`, ...(request.body !== undefined && { "content-type": "application/json" }) };
-    return this.#options.http.ask({ ...request, url: uri, headers, secrets: [token] }, read);
+    return this.#options.http.ask({ ...request, url: uri, headers, secrets: [token], permit: toTheEnd(request.permit) }, read);
   }
 }
 
@@ -187,6 +192,14 @@ interface ManagementRequest {
   readonly method: "GET" | "PUT" | "DELETE";
   readonly body?: string;
   readonly once?: boolean;
+  readonly permit?: SendPermit | undefined;
+}
+
+const never = new AbortController().signal;
+
+/** The same right to send, without an end for what has been sent: the response may bring a grant. */
+function toTheEnd(permit: SendPermit | undefined): SendPermit | undefined {
+  return permit && { signal: never, check: () => permit.check() };
 }
 
 const advice =

@@ -2,7 +2,22 @@ import { Namespace } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
-import { NamespaceStabilization } from "./namespace-labels.ts";
+import { consentLabel, NamespaceStabilization, withoutConsent } from "./labels.ts";
+
+const saying = (said: string | undefined) => (said === undefined ? {} : { [consentLabel]: said });
+
+test.each([
+  [undefined, undefined, undefined, "NotOptedIn"],
+  [undefined, "enabled", undefined, undefined],
+  [undefined, "disabled", "OptedOut", "OptedOut"],
+  // The workload's own label decides.
+  ["enabled", "disabled", undefined, undefined],
+  ["disabled", "enabled", "OptedOut", "OptedOut"],
+  ["perhaps", "enabled", undefined, "NotOptedIn"],
+])("a workload that says %s in a namespace that says %s: %s, with opt-in %s", (own, namespace, byDefault, withOptIn) => {
+  expect(withoutConsent(saying(own), saying(namespace), { optIn: false })).toBe(byDefault);
+  expect(withoutConsent(saying(own), saying(namespace), { optIn: true })).toBe(withOptIn);
+});
 
 test("each namespace stabilizes by itself, and only after a change of a label that matters", async () => {
   const clock = new VirtualClock();

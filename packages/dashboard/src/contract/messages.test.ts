@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { shellCommand } from "./shell-command.ts";
+import { shellCommand } from "./messages.ts";
 
 /** The words that the shell makes of a command, which is not run. */
 function wordsOf(command: string): readonly string[] {

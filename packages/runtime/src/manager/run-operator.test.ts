@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { claimIdentity } from "./process-identity.ts";
+import { claimIdentity } from "./run-operator.ts";
 
 const random = /_[0-9a-f-]{36}$/;
 

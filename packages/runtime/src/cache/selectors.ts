@@ -79,19 +79,58 @@ function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
   return Object.fromEntries(labels.map(([key, value]) => [key, stringOr(value, "")]));
 }
 
+// Field selectors, as far as it must be known here whether an object is one of those that the server selects.
+
+/** The value of a field such as `status.phase`: empty where the object has none, undefined where that is not known. */
+type FieldValue = (path: string) => string | undefined;
+
+/** True if an object with these fields is selected. One of which a field is not known counts as not selected. */
+export type FieldMatcher = (valueOf: FieldValue) => boolean;
+
+interface FieldRequirement {
+  readonly path: string;
+  readonly value: string;
+  readonly equal: boolean;
+}
+
+/** Reads a selector in the API's own syntax, such as `type=kubernetes.io/tls,metadata.name!=x`. The server has checked it already: what cannot be read selects everything. */
+export function parseFieldSelector(selector: string): FieldMatcher {
+  const requirements = termsOf(selector).flatMap(requirementOf);
+  return (valueOf) =>
+    requirements.every(({ path, value, equal }) => {
+      const actual = valueOf(path);
+      return actual !== undefined && (actual === value) === equal;
+    });
+}
+
 /** Parses a field selector over the given fields; a string says which part is not known. */
 export function fieldSelector(text: string, known: readonly string[]): Selector | string {
-  const selectors: Selector[] = [];
-  for (const part of text.split(",").filter((item) => item !== "")) {
-    const match = /^(?<field>[^!=]+)(?<operator>==|=|!=)(?<value>.*)$/.exec(part);
-    const { field = part, operator, value } = match?.groups ?? {};
-    if (!known.includes(field)) return field;
-    const steps = field.split(".");
-    const valueOf = (object: JsonObject): string => {
-      const parent = steps.slice(0, -1).reduce((inner, step) => objectOr(inner[step]), object);
-      return stringOr(parent[steps.at(-1) ?? ""], "");
-    };
-    selectors.push((object) => (valueOf(object) === value) === (operator !== "!="));
+  const unknown = termsOf(text)
+    .map((term) => requirementOf(term)[0]?.path ?? term)
+    .find((path) => !known.includes(path));
+  if (unknown !== undefined) return unknown;
+  const matches = parseFieldSelector(text);
+  return (object) => matches((path) => fieldAt(object, path) ?? "");
+}
+
+/** The terms between commas that no backslash precedes. */
+function termsOf(selector: string): readonly string[] {
+  return selector.match(/(?:\\.|[^\\,])+/gs) ?? [];
+}
+
+function requirementOf(term: string): readonly FieldRequirement[] {
+  const { path, operator, value = "" } = /^(?<path>[^=!\\]+)(?<operator>!=|==|=)(?<value>.*)$/s.exec(term)?.groups ?? {};
+  if (path === undefined) return [];
+  return [{ path, value: value.replace(/\\(.)/gs, "$1"), equal: operator !== "!=" }];
+}
+
+/** What an object has at a path of member names, as text; undefined if nothing. */
+export function fieldAt(object: unknown, path: string): string | undefined {
+  let found = object;
+  for (const name of path.split(".")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[name];
   }
-  return (object) => selectors.every((selects) => selects(object));
+  if (found === undefined || found === null) return undefined;
+  return typeof found === "string" ? found : JSON.stringify(found);
 }

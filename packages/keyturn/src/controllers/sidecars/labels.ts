@@ -1,7 +1,21 @@
-// Labels of namespaces that have just changed: whoever moves a namespace to another revision changes several, one after the other.
+// What labels of workloads and namespaces say about restarts for sidecars, and when they have just changed.
 import type { Cache, Change, Clock, ObjectKey } from "@keyturn/runtime";
+import { keyturn } from "../../feature/feature.ts";
+import type { SkipReason } from "../../workloads/reasons.ts";
 
 type Labels = Readonly<Record<string, string>>;
+
+/** On a namespace or a workload: `enabled` or `disabled`. The workload's own label decides over its namespace's. Never changes. */
+export const consentLabel = `${keyturn.domain}/sidecar-restarts`;
+
+/** Why it is not restarted; undefined if it may be. With `optIn`, only what says `enabled` is. */
+export function withoutConsent(own: Labels, namespace: Labels | undefined, { optIn }: { readonly optIn: boolean }): SkipReason | undefined {
+  const said = own[consentLabel] ?? namespace?.[consentLabel];
+  if (said === "disabled") return "OptedOut";
+  return optIn && said !== "enabled" ? "NotOptedIn" : undefined;
+}
+
+// Labels of namespaces that have just changed: whoever moves a namespace to another revision changes several, one after the other.
 
 /** Follows the namespaces, whether or not this process leads. */
 export class NamespaceStabilization {

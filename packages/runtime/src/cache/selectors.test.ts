@@ -1,6 +1,6 @@
 // Label selectors as the API server understands them.
-import { describe, expect, it } from "vitest";
-import { parseLabelSelector, selectsLabels } from "./label-selector.ts";
+import { describe, expect, it, test } from "vitest";
+import { fieldAt, parseFieldSelector, parseLabelSelector, selectsLabels } from "./selectors.ts";
 
 const labels = { app: "web", tier: "front", empty: "", "example.com/part": "x" };
 
@@ -46,4 +46,34 @@ describe("selectsLabels", () => {
     [{ matchExpressions: [{ key: "empty", operator: "Exists" }] }, true],
     [{ matchLabels: { app: "web" }, matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
   ] as const)("%j: %s", (selector, selected) => expect(selectsLabels(selector, labels)).toBe(selected));
+});
+
+// Which objects a field selector selects.
+
+const secret = { metadata: { name: "a" }, type: "kubernetes.io/tls", spec: { host: "x,y=z\\", unschedulable: true, size: 3 } };
+const selects = (selector: string): boolean => parseFieldSelector(selector)((path) => fieldAt(secret, path) ?? "");
+
+test.each([
+  ["", true],
+  ["type=kubernetes.io/tls", true],
+  ["type==kubernetes.io/tls", true],
+  ["type!=kubernetes.io/tls", false],
+  ["type=Opaque", false],
+  ["type!=Opaque,metadata.name=a", true],
+  ["type!=Opaque,metadata.name=b", false],
+  ["status.phase=", true],
+  ["status.phase!=Running", true],
+  ["spec.unschedulable=true,spec.size=3", true],
+  [String.raw`spec.host=x\,y\=z\\`, true],
+  [String.raw`spec.host=x\,y`, false],
+])("%s: %s", (selector, expected) => {
+  expect(selects(selector)).toBe(expected);
+});
+
+test("what is not known is not selected, by any requirement", () => {
+  for (const selector of ["type=x", "type!=x"]) expect(parseFieldSelector(selector)(() => undefined)).toBe(false);
+});
+
+test("an object has no fields but its own", () => {
+  expect(fieldAt({}, "constructor.name")).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 // The past of a set, beyond what the operator still has written down.
 import { expect, it } from "vitest";
 import type { HeldStretch, RotationSet } from "./rotation-set.ts";
-import { type RotationMemory, withMemory } from "./remembered-history.ts";
+import { type RotationMemory, withMemory } from "./records.ts";
 
 /** A set with one lane that has held these versions, each from ten times its number on. */
 function recordRotationMemory(...seqs: readonly number[]): RotationSet {
