@@ -338,6 +338,23 @@ describe("a large change", () => {
     expect(world.settle().isHeld).toBe(false);
   });
 
+  // Versions of each target by the minute, as rotations with these delays bring them.
+  test.each([
+    ["60 and 5 minutes", { 0: [1, 1], 160: [2, 1], 305: [2, 2], 360: [3, 2] }],
+    ["5 and 60 minutes", { 0: [1, 1], 105: [2, 1], 305: [3, 1], 360: [3, 2] }],
+    ["three quick changes", { 0: [1, 1], 180: [4, 1] }],
+    ["60, 20 and 5 minutes", { 0: [1, 1, 1], 160: [2, 1, 1], 320: [2, 2, 1], 360: [3, 2, 1], 505: [3, 2, 2], 520: [3, 3, 2], 560: [4, 3, 2] }],
+  ])("is none when a dozen keys rotate at the same time: %s", (_, timeline) => {
+    const world = worldWith();
+    const startMs = world.nowMs;
+    for (const [minute, versions] of Object.entries(timeline)) {
+      world.nowMs = startMs + Number(minute) * minuteMs;
+      world.setLive(...Array.from({ length: 12 }, (__, key) => versions.map((version, target) => `${100 * (key + 1) + target}-${version}`)).flat());
+      expect(world.settle().isHeld).toBe(false);
+      expect(world.standing(world.state.ids.join(" "))).toBe("True Published");
+    }
+  });
+
   test("is seen by the number alone where ids do not fit into an object", () => {
     const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
     const world = worldWith(...ids);
