@@ -25,7 +25,8 @@ const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 /** Small things that every folder of the product may use. */
 const certificate = `${product}certificate.ts`;
 const publicKey = `${product}public-key.ts`;
-const leaves = [certificate, `${product}semaphore.ts`, `${product}text.ts`];
+const limits = `${product}limits.ts`;
+const leaves = [certificate, limits, `${product}semaphore.ts`, `${product}text.ts`];
 const base = [api, contract, ...leaves, publicKey, `${product}feature/`];
 const workloads = `${product}workloads/`;
 const controllers = globSync(`${product}controllers/*/`, { cwd: root }).map((folder) => `${folder.replace(/\/$/, "")}/`);
@@ -54,8 +55,8 @@ export const importRules: readonly ImportRule[] = [
   { of: "packages/runtime/examples/", may: [api], why: entries },
   { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
   { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
-  { of: `${product}public-key.`, may: [api, certificate, publicKey], why: layers },
-  ...leaves.map((of) => ({ of: of.replace(/ts$/, ""), may: [api, of], why: layers })),
+  { of: `${product}public-key.`, may: [api, certificate, limits, publicKey], why: layers },
+  ...leaves.map((of) => ({ of: of.replace(/ts$/, ""), may: [api, limits, of], why: layers })),
   { of: `${product}feature/`, may: base, why: layers },
   { of: workloads, may: [...base, workloads], why: layers },
   ...controllers.map((of) => ({ of, may: [...base, workloads, of], why: "controllers import neither each other nor what is built on them" })),

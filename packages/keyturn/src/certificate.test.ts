@@ -4,7 +4,8 @@ import { createPublicKey, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { element, explicit, integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../test/certificates.ts";
-import { certificateLimits, readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
+import { readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
+import { limits } from "./limits.ts";
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 const pemOf = (label: string, der: Buffer): string => `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
@@ -90,7 +91,7 @@ describe("a private key is not read", () => {
     ["of Diffie-Hellman", pemOf("PRIVATE KEY", exponential("1.2.840.113549.1.3.1", number, number))],
     ["encrypted", ec.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" }).toString()],
     ["a public key", createPublicKey(ec).export({ type: "spki", format: "pem" }).toString()],
-    ["larger than any key is", "# remark\n".repeat(certificateLimits.keyBytes / 9) + sec1],
+    ["larger than any key is", "# remark\n".repeat(limits.privateKeyBytes / 9) + sec1],
     ["no PEM", "hello"],
     ["nothing", ""],
   ])("%s", (_what, pem) => {
@@ -99,5 +100,5 @@ describe("a private key is not read", () => {
 });
 
 test("a certificate is not read if it is larger than any certificate is", () => {
-  expect(readCertificate(Buffer.alloc(certificateLimits.certificateBytes + 1, 0x30))).toBeUndefined();
+  expect(readCertificate(Buffer.alloc(limits.certificateBytes + 1, 0x30))).toBeUndefined();
 });

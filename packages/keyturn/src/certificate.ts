@@ -1,16 +1,9 @@
 // The one PEM and X.509 reader, linear, limited.
 import { Buffer } from "node:buffer";
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
+import { limits } from "./limits.ts";
 
 // Certificates and private keys as anybody may write them into a Secret: one reader of PEM, and what is handed to OpenSSL.
-
-/** How much of a file is read at all. What is larger is as good as unreadable. */
-export const certificateLimits = {
-  /** A `tls.crt`: far above any chain (a certificate is 1–2 kB), far below what would strain a cache. */
-  certificateBytes: 128 * 1024,
-  /** A `tls.key`: the longest RSA keys that OpenSSL uses, of 16,384 bits, take 13 kB. */
-  keyBytes: 32 * 1024,
-} as const;
 
 /** Something that begins as a PEM block does. */
 interface PemBlock {
@@ -82,7 +75,7 @@ export function limitedText(encoded: string, maxBytes: number): string | undefin
 
 /** The certificate with this DER. */
 export function readCertificate(der: Uint8Array): X509Certificate | undefined {
-  return der.length > certificateLimits.certificateBytes ? undefined : quietly(() => new X509Certificate(der));
+  return der.length > limits.certificateBytes ? undefined : quietly(() => new X509Certificate(der));
 }
 
 /** When a certificate holds. */
@@ -103,7 +96,7 @@ export function validityDatesOf({ validFrom, validTo }: Pick<X509Certificate, "v
 
 /** The first private key in a Secret's `tls.key` (base64, as the API server sends it). Encrypted ones cannot be read. */
 export function readPrivateKey(encoded: string): KeyObject | undefined {
-  for (const { label, base64 } of pemBlocks(limitedText(encoded, certificateLimits.keyBytes) ?? "")) {
+  for (const { label, base64 } of pemBlocks(limitedText(encoded, limits.privateKeyBytes) ?? "")) {
     if (base64 === undefined || !/(?:^| )PRIVATE KEY$/.test(label)) continue;
     const key = Buffer.from(base64, "base64");
     const type = privateKeyTypeOf(key);
@@ -114,8 +107,7 @@ export function readPrivateKey(encoded: string): KeyObject | undefined {
 
 const [integerTag, octetStringTag, objectIdentifierTag, sequenceTag, parametersTag, publicKeyTag] = [0x02, 0x04, 0x06, 0x30, 0xa0, 0xa1] as const;
 
-/** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */
-const [maxModulusBytes, maxScalarBytes] = [16_384 / 8, 72] as const;
+const { modulusBytes: maxModulusBytes, scalarBytes: maxScalarBytes } = limits;
 
 /** Every kind of key that a certificate of a server or an issuer of tokens can have, and which of its keys OpenSSL reads in no time. */
 const keyAlgorithms: Readonly<Record<string, (der: Buffer, key: DerElement, parameters: DerElement | undefined) => boolean>> = {
@@ -224,7 +216,7 @@ export function leafFingerprintOf(encodedCertificate: string | undefined, encode
 
 /** The leaf in a `tls.crt`: the first whole block, if it is a certificate and nothing else. */
 export function leafOf(encodedCertificate: string): X509Certificate | undefined {
-  for (const { label, base64 } of pemBlocks(limitedText(encodedCertificate, certificateLimits.certificateBytes) ?? "")) {
+  for (const { label, base64 } of pemBlocks(limitedText(encodedCertificate, limits.certificateBytes) ?? "")) {
     if (base64 === undefined) continue;
     const der = Buffer.from(base64, "base64");
     const certificate = label === "CERTIFICATE" ? readCertificate(der) : undefined;

@@ -51,9 +51,19 @@ export function renderTable(columns: readonly string[], rows: readonly (readonly
   return renderRows([columns.map((column) => column.toUpperCase()), ...rows]);
 }
 
+/** Not by one expression with white space on both sides of a line's end: that takes quadratic time. */
+function inOneLine(cell: string): string {
+  if (!cell.includes("\n")) return cell;
+  return cell
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
+}
+
 /** Lines up rows as they are, each in a line of its own. */
 export function renderRows(given: readonly (readonly string[])[]): string {
-  const rows = given.map((row) => row.map((cell) => cell.replaceAll(/\s*\n\s*/g, " ")));
+  const rows = given.map((row) => row.map(inOneLine));
   const widths = (rows[0] ?? []).map((_, index) => rows.reduce((widest, row) => Math.max(widest, visibleLength(row[index] ?? "")), 0));
   return rows
     .map((row) =>

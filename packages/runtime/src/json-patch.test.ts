@@ -134,3 +134,11 @@ describe("where what is absent counts as null, as in the API server", () => {
     { op: "test", path: "/b", value: 1 },
   ])("what else is not there still fails: %j", (operation) => expect(() => applyJsonPatch({ a: [1] }, [operation], rules)).toThrow(JsonPatchError));
 });
+
+test("a patch that doubles its document again and again, or has no end of operations, is refused before it costs anything", () => {
+  const doubling: readonly JsonPatchStep[] = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "", path: `/copy${index}` }));
+  expect(() => applyJsonPatch({ pod: "x".repeat(1000) }, doubling)).toThrow(/copies more than 3145728 bytes/);
+  const many: readonly JsonPatchStep[] = Array.from({ length: 1001 }, () => ({ op: "add", path: "/list/-", value: 1 }));
+  expect(() => applyJsonPatch({ list: [] }, many)).toThrow(/1001 operations; 1000 are the most/);
+  expect(applyJsonPatch({ list: [] }, many.slice(1))).toEqual({ list: Array.from({ length: 1000 }, () => 1) });
+});

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonPatchOperation } from "./client/client.ts";
 import { isRecord } from "./json.ts";
+import { runtimeLimits } from "./limits.ts";
 
 /** One operation, as it stands in a patch of anybody's. */
 export type JsonPatchStep = JsonPatchOperation | { readonly op: "move" | "copy"; readonly path: string; readonly from: string };
@@ -19,12 +20,18 @@ interface JsonPatchRules {
 }
 
 /**
- * The document after all operations; the one given stays as it is. Throws a `JsonPatchError` if one cannot be carried out.
+ * The document after all operations; the one given stays as it is. Throws a `JsonPatchError` if one cannot be carried out, if there are more than
+ * `runtimeLimits.patchOperations`, or if they copy more than `runtimeLimits.patchCopiedBytes`: a copy of the whole into itself doubles it.
  * Members are only ever read and set as an object's own, so that no name, `__proto__` neither, reaches what objects inherit.
  */
 export function applyJsonPatch(document: unknown, operations: readonly JsonPatchStep[], rules: JsonPatchRules = {}): unknown {
+  const { patchOperations, patchCopiedBytes } = runtimeLimits;
+  if (operations.length > patchOperations) throw new JsonPatchError(`the patch has ${operations.length} operations; ${patchOperations} are the most`);
+  let copiedBytes = 0;
   return operations.reduce<unknown>((before, operation, index) => {
     try {
+      if (operation.op === "copy") copiedBytes += (JSON.stringify(valueAt(before, parsePointer(operation.from))) ?? "").length;
+      if (copiedBytes > patchCopiedBytes) throw new JsonPatchError(`the patch copies more than ${patchCopiedBytes} bytes`);
       return carryOut(before, operation, rules);
     } catch (error) {
       if (!(error instanceof JsonPatchError)) throw error;

@@ -3,6 +3,7 @@ import type { Buffer } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { chmod, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
+import { limits } from "../limits.ts";
 
 /** A disk. Every method rejects with Node's own error (`ENOSPC`, `EROFS`, …) when the disk does. */
 export interface Disk {
@@ -40,7 +41,7 @@ export interface Inspected {
 }
 
 /** The manifest of 100,000 Secrets has 30 MB; nothing that the agent reads is larger. */
-const maxFileBytes = 64 * 1024 * 1024;
+const { agentFileBytes: maxFileBytes } = limits;
 
 /** The machine's own disk. */
 export const systemDisk: Disk = {

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { maxSkewMs } from "../controllers/rotation/blockers.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "../feature/feature.ts";
+import { limits } from "../limits.ts";
 
 // The versions of Kubernetes that the tests run on. A test holds them against the modules that the local control planes are built from.
 
@@ -27,7 +28,7 @@ const versionSchema = z.object({ gitVersion: z.string() });
 /** Answers are timed this often; the quickest is judged, since a slow one may be anybody's fault. */
 const attempts = 3;
 const slowMs = 1000;
-const maxVersionBytes = 65_536;
+const { serverVersionBytes: maxVersionBytes } = limits;
 /** Times in status and Leases are whole seconds, and an answer is under way for a while. */
 const noticeableSkewMs = 2000;
 

@@ -1,6 +1,7 @@
 // The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
 import { type Clock, createHttpTransport, fixedCredentials, readText, retryAfterOf, type TextSource, type Transport } from "@keyturn/runtime";
 import { choiceFlag, switchFlag, textFlag } from "../feature/flag.ts";
+import { limits } from "../limits.ts";
 
 /** What became of a request. The words have neither the URL nor anything that was answered in them. */
 export type Delivery =
@@ -21,7 +22,7 @@ export interface WebhookOptions {
 
 /** From sending to the end of the answer. */
 const timeoutMs = 10_000;
-const maxAnswerBytes = 64 * 1024;
+const { notificationAnswerBytes: maxAnswerBytes } = limits;
 /** Statuses of the 400s that say nothing about the request. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 

@@ -1,4 +1,5 @@
 // An answer of the API server that is not a success, as a typed error.
+import { runtimeLimits } from "../limits.ts";
 
 /** The part of a Kubernetes `Status` object that errors carry. */
 export interface StatusBody {
@@ -126,15 +127,14 @@ const ownFindings = new RegExp(
   "g",
 );
 /** Where words begin that the author of a webhook or a policy chose. */
-const foreign = /denied (?:the )?request|failed calling webhook "[^"]{1,253}"|conversion webhook for [^:]{1,400} failed/;
+const foreign = /denied (?:the )?request|failed calling webhook "[^"]{1,253}"|conversion webhook for [\w./-]{1,253}, Kind=\w{1,63} failed/;
 /** Of those only what is the same in everybody's mouth. */
 const foreignFindings =
   /connection refused|context deadline exceeded|i\/o timeout|no such host|no endpoints available for service|x509: certificate signed by unknown authority|x509: certificate has expired or is not yet valid/g;
 
 const maxFindings = 5;
 const maxField = 160;
-/** More than this is not looked at: a refused value can be as long as its author likes. */
-const maxWords = 10_000;
+const { refusalWords: maxWords } = runtimeLimits;
 const withheld = "the API server's words are withheld, for they may quote a secret; its audit log has them";
 
 /**

@@ -8,6 +8,7 @@ import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } f
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
 import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
 import { AnswerTooLongError, ConnectionError, type Lane, type Sender, type Transport, type TransportRequest } from "./transport.ts";
+import { runtimeLimits } from "../limits.ts";
 
 /** How a client behaves. */
 export interface ClientOptions {
@@ -46,7 +47,13 @@ type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A client over `transport`. It keeps no state, so any number may share one transport. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
-  const { fieldValidation = "Strict", maxBodyBytes = 128 * 1024 * 1024, clock = systemClock, random = systemRandom, readRetries = 5 } = options;
+  const {
+    fieldValidation = "Strict",
+    maxBodyBytes = runtimeLimits.answerBodyBytes,
+    clock = systemClock,
+    random = systemRandom,
+    readRetries = 5,
+  } = options;
   checkNumbers({ maxBodyBytes, timeoutMs: options.timeoutMs });
   checkNumbers({ readRetries }, 0);
 

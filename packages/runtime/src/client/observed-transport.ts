@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { LruMap } from "../lru-map.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
+import { runtimeLimits } from "../limits.ts";
 
 /** A request that was answered, or could not be. */
 export interface RequestObservation {
@@ -74,7 +75,7 @@ export function observeWarnings(transport: Transport, onWarning: (warning: Serve
       const header = response.headers["warning"];
       if (header === undefined) return response;
       const { verb, resource } = requestInfoOf(request.method, request.path);
-      for (const [, quoted = ""] of header.slice(0, 10_000).matchAll(/\b299 \S{1,100} "((?:[^"\\]|\\.)*)"/g)) {
+      for (const [, quoted = ""] of header.slice(0, runtimeLimits.refusalWords).matchAll(/\b299 \S{1,100} "((?:[^"\\]|\\.)*)"/g)) {
         const text =
           ownWarnings.exec(quoted.replaceAll(/\\(.)/g, "$1"))?.[0] ??
           "a policy or webhook warns, in words that are withheld, for they may quote a secret";

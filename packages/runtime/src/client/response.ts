@@ -5,12 +5,13 @@ import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
 import { AnswerTooLongError, type TransportResponse } from "./transport.ts";
+import { runtimeLimits } from "../limits.ts";
 
 /** Of what proxies and gateways answer only what is the same in everybody's mouth: the rest may echo the request, and its credentials with it. */
 const betweenFindings =
   /\b(?:4\d\d|5\d\d) (?:Bad Request|Unauthorized|Forbidden|Not Found|Proxy Authentication Required|Request Timeout|Request Entity Too Large|Too Many Requests|Internal Server Error|Bad Gateway|Service (?:Temporarily )?Unavailable|Gateway Time-?out)\b|upstream connect error|no healthy upstream|upstream request timeout|default backend - 404/i;
 /** Errors of the API server are small; more than this is not read. */
-const maxErrorBytes = 1024 * 1024;
+const { refusalBytes: maxErrorBytes } = runtimeLimits;
 
 /** What a body is read with. */
 interface ReadOptions {
@@ -99,7 +100,7 @@ function oddBody(response: TransportResponse, bytes: Buffer): string {
   if (text.trim() === "") return "the answer is empty";
   if (isProtobuf(response)) return `the answer is no valid Kubernetes protobuf (${bytes.length} bytes)`;
   if (type.includes("json")) return `the answer is no valid Kubernetes JSON (${text.length} characters)`;
-  const found = betweenFindings.exec(text.slice(0, 10_000))?.[0];
+  const found = betweenFindings.exec(text.slice(0, runtimeLimits.refusalWords))?.[0];
   return `the answer is no JSON (${mediaType(type)}, ${text.length} characters), perhaps from something in between${found ? `: ${found}` : ""}`;
 }
 

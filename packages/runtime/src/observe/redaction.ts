@@ -1,4 +1,5 @@
 // What may leave the process in logs, Events, conditions, metrics and on the command line: errors in words that were chosen here, and nothing that looks like a secret.
+import { runtimeLimits } from "../limits.ts";
 
 // Which field names hold secret material, whatever their value looks like.
 
@@ -14,7 +15,7 @@ const privateJwkMembers: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq
 
 /** True if a field of this name holds secret material by convention. */
 function isSecretField(name: string): boolean {
-  return name.length < 128 && secretName.test(name);
+  return name.length < runtimeLimits.secretFieldName && secretName.test(name);
 }
 
 /** The members of an object that are secret because of what the object is: the data of a Secret, the private part of a JWK. */
@@ -80,8 +81,7 @@ export function redactAndCut(text: string, most: number): string {
 }
 
 /** Deeper and bigger data is cut: a log line is no dump. */
-const deepest = 8;
-const maxValues = 2000;
+const { loggedLevels: deepest, loggedMembers: maxValues } = runtimeLimits;
 
 /**
  * The value with every secret replaced: in strings by what they look like, in objects also by the names of fields and by what the object is.

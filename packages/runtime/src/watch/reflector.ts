@@ -27,6 +27,7 @@ import {
 } from "./decoders.ts";
 import { deadlineOf, idleWatch, type Observed, step, type WatchEffect, type WatchEvent, type WatchInput, type WatchState } from "./step.ts";
 import { defaultWatchLimits, type WatchLimits } from "./watch-limits.ts";
+import { runtimeLimits } from "../limits.ts";
 
 /** What a reflector needs. */
 interface ReflectorOptions<V> {
@@ -45,7 +46,7 @@ interface ReflectorOptions<V> {
 }
 
 /** Errors of the API server are small; of a longer one the status says enough. */
-const maxErrorBytes = 1024 * 1024;
+const { refusalBytes: maxErrorBytes } = runtimeLimits;
 /** How many times fewer objects are asked for when a page was too long. */
 const pageShrink = 8;
 

@@ -1,4 +1,5 @@
 // How long a watch waits, for what, and how much it takes from a server.
+import { runtimeLimits } from "../limits.ts";
 
 /** The times and sizes that govern a watch. Every field has a default, in `defaultWatchLimits`. */
 export interface WatchLimits {
@@ -38,8 +39,8 @@ export const defaultWatchLimits: WatchLimits = {
   maxMissingMs: 5_000,
   maxRetryAfterMs: 300_000,
   pageSize: 500,
-  maxEventBytes: 32 * 1024 * 1024,
-  maxBodyBytes: 128 * 1024 * 1024,
+  maxEventBytes: runtimeLimits.watchEventBytes,
+  maxBodyBytes: runtimeLimits.answerBodyBytes,
   minWatchSeconds: 300,
   maxWatchSeconds: 600,
 };

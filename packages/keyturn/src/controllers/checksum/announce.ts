@@ -20,7 +20,6 @@ import {
   checkSumObject,
   isOfState,
   keepCheckSum,
-  maxIdsBytes,
   named,
   type PublishedCheckSum,
   rfc3339,
@@ -32,6 +31,7 @@ import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, typ
 import type { MemberKind } from "./member-kind.ts";
 import { MemberSet, type SetState, wideName } from "./members.ts";
 import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
+import { limits } from "../../limits.ts";
 
 /** What is announced. */
 export interface Batch {
@@ -239,9 +239,10 @@ async function announcementOf<T extends KubeObject>(
   }
   const timestampMs = Math.max(serverMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
   const announcement = { expires: rfc3339(serverMs + expiresInMs), changes: [...changes] };
-  if (JSON.stringify(changes).length > maxIdsBytes) throw new Error(`${changes.length} changes do not fit into one object: announce them in parts`);
+  if (JSON.stringify(changes).length > limits.idsBytes)
+    throw new Error(`${changes.length} changes do not fit into one object: announce them in parts`);
   const { spec } = checkSumObject(state, { namespace, prefix, timestampMs, announcement });
-  const fitting = JSON.stringify(spec).length > maxIdsBytes ? withoutIds(spec) : spec;
+  const fitting = JSON.stringify(spec).length > limits.idsBytes ? withoutIds(spec) : spec;
   return named(namespace, prefix, key ? { ...fitting, announcement: signed({ namespace, kind: checksums.kind, spec: fitting }, key) } : fitting);
 }
 

@@ -5,6 +5,7 @@ import { pemBlocks } from "../../certificate.ts";
 import type { CheckSumSpec } from "./api.ts";
 import { differenceOf, type Member, numberOfId } from "./ids.ts";
 import type { MemberSet } from "./members.ts";
+import { limits } from "../../limits.ts";
 
 /** One object that changes. Without `from` it comes, without `to` it goes. */
 export type AnnouncedChange = NonNullable<NonNullable<CheckSumSpec["announcement"]>["changes"]>[number];
@@ -74,13 +75,10 @@ export interface AnnouncementKey {
   readonly key: KeyObject;
 }
 
-/** Far above what any number of deployers needs. */
-const maxKeys = 100;
-
 /** The public keys in PEM text. Throws an Error whose message completes "--flag: …". */
 export function readPublicKeys(text: string): readonly AnnouncementKey[] {
   const blocks = Array.from(pemBlocks(text)).filter(({ label }) => label === "PUBLIC KEY");
-  if (blocks.length === 0 || blocks.length > maxKeys) throw new Error("the file holds no public key in PEM, or too many");
+  if (blocks.length === 0 || blocks.length > limits.announcementKeys) throw new Error("the file holds no public key in PEM, or too many");
   return blocks.map(({ base64 }) => {
     if (base64 === undefined) throw new Error("a public key in the file is cut off");
     return keyOf(createPublicKey({ key: Buffer.from(base64, "base64"), format: "der", type: "spki" }));

@@ -5,6 +5,7 @@ import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
 import type { Peak } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
 import type { SetState } from "./members.ts";
+import { limits } from "../../limits.ts";
 
 /** An object of either kind. */
 export interface CheckSumObject extends KubeObject {
@@ -19,9 +20,6 @@ export interface PublishedCheckSum {
   readonly intact: boolean;
   readonly listsIds: boolean;
 }
-
-/** etcd takes requests of 1.5 MiB by default; the rest is for everything else in the object. 25,700 ids of Secrets, 100,000 of Ingresses. */
-export const maxIdsBytes = 1_400_000;
 
 /** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
 export function checkSumObject(
@@ -66,7 +64,7 @@ export function named(namespace: string, prefix: string, spec: CheckSumSpec): Ch
 
 /** True if the ids can be listed in one object. Each stands in the JSON with two quotes and a comma. */
 export function fitsObject(ids: readonly string[]): boolean {
-  return ids.reduce((sum, id) => sum + id.length + 3, 0) <= maxIdsBytes;
+  return ids.reduce((sum, id) => sum + id.length + 3, 0) <= limits.idsBytes;
 }
 
 /** For `watch(kind, { keep })`. */

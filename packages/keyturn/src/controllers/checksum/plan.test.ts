@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { readPublicKeys, readSigningKey } from "./announcement.ts";
-import { maxIdsBytes } from "./check-sum-object.ts";
+import { limits } from "../../limits.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
 const minuteMs = 60_000;
@@ -65,7 +65,7 @@ describe("a new state", () => {
 
   test("with more ids than fit into an object is published without them, and says so", () => {
     const ids = Array.from({ length: 28_000 }, (_, index) => `${index}-1-${"0".repeat(44)}`);
-    expect(ids.join().length).toBeGreaterThan(maxIdsBytes);
+    expect(ids.join().length).toBeGreaterThan(limits.idsBytes);
     const world = worldWith(...ids);
     const [object] = world.objects.values();
     expect(object?.spec).toMatchObject({ count: 28_000, checksum: world.state.checksum });

@@ -28,6 +28,7 @@ import { type EventingAuthSettings, kubeconfigName } from "./flags.ts";
 import type { TargetReason } from "./reasons.ts";
 import { budgetedTransport } from "./target-budget.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
+import { limits } from "../../limits.ts";
 
 // The cluster of one runtime: its own connections, and one watch of the one Secret that matters there.
 
@@ -64,13 +65,9 @@ type OpenTargetTransport = (
   limits: Pick<Parameters<typeof createHttpTransport>[0], "maxHeadBytes" | "onRead">,
 ) => Transport;
 
-/** The longest response that is read: the cluster is somebody else's, and one Secret is all that is asked of it. */
-const maxBodyBytes = 512 * 1024;
-/** A kubeconfig with one cluster, one user and their certificates has a few kB. */
-const maxKubeconfigBytes = 32 * 1024;
+const { targetBodyBytes: maxBodyBytes, targetHeadBytes: maxHeadBytes, kubeconfigBytes: maxKubeconfigBytes } = limits;
 /** A cluster that was reached before may be away for this long before that is reported: API servers restart. */
 const blipMs = 30_000;
-const maxHeadBytes = 64 * 1024;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
 export class Target {

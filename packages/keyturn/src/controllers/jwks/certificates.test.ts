@@ -3,7 +3,8 @@ import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData, type TestCertificate } from "../../../test/certificates.ts";
-import { certificateLimits, parseCertificatePem } from "../../certificate.ts";
+import { parseCertificatePem } from "../../certificate.ts";
+import { limits } from "../../limits.ts";
 import { keepCertificateSecret, readCertificateChain, readSourceKey, type SourceSettings } from "./certificates.ts";
 
 const own = makeCertificate();
@@ -49,7 +50,7 @@ describe("keepCertificateSecret", () => {
     expect(keepCertificateSecret({ data: secretData(" ".repeat(100_000) + own.certificate) })).toMatchObject({
       pem: { certificates: [expect.any(String)] },
     });
-    const bytes = certificateLimits.certificateBytes + 1;
+    const bytes = limits.certificateBytes + 1;
     expect(keepCertificateSecret({ data: secretData("x".repeat(bytes)) })).toEqual({ type: "tooLarge", entry: "tls.crt", bytes });
   });
 });

@@ -2,15 +2,8 @@
 import { Buffer } from "node:buffer";
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { type Change, LruMap, nameOf, type ObjectKey } from "@keyturn/runtime";
-import {
-  certificateLimits,
-  type CertificatePem,
-  limitedText,
-  parseCertificatePem,
-  readCertificate,
-  readPrivateKey,
-  validityDatesOf,
-} from "../../certificate.ts";
+import { type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey, validityDatesOf } from "../../certificate.ts";
+import { limits } from "../../limits.ts";
 import { type KeyMembers, keyMembersOf, keyUseOf, publicKeyEntryOf, publicKeyPemOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
 import { algorithmFor, certifiedEntry, type KeyEntry, keyIdOf, plainEntry } from "./jwk.ts";
 import type { SourceReason } from "./reasons.ts";
@@ -42,7 +35,7 @@ const empty: CertificateSecret = Object.freeze({ type: "empty" });
 export function keepCertificateSecret({ data }: SecretData): CertificateSecret {
   const [entry, encoded] = publicKeyEntryOf(data) ?? [];
   if (entry === undefined || !encoded) return empty;
-  const text = limitedText(encoded, certificateLimits.certificateBytes);
+  const text = limitedText(encoded, limits.certificateBytes);
   if (text === undefined) return { type: "tooLarge", entry, bytes: Buffer.byteLength(encoded, "base64") };
   const pem = parseCertificatePem(text);
   const spki = pem.certificates.length === 0 ? publicKeyPemOf(text) : undefined;
@@ -149,7 +142,7 @@ export function readSourceKey(secret: CertificateSecret | undefined, settings: S
   if (secret.type === "empty") return refused("CertificateMissing", "the Secret has no tls.crt");
   const { entry } = secret;
   if (secret.type === "tooLarge") {
-    return refused("CertificateTooLarge", `${entry} has ${secret.bytes} bytes; no more than ${certificateLimits.certificateBytes} are read`);
+    return refused("CertificateTooLarge", `${entry} has ${secret.bytes} bytes; no more than ${limits.certificateBytes} are read`);
   }
   if (secret.type === "publicKey") return readPlainKey(secret, settings);
   const chain = readCertificateChain(secret.pem.certificates);

@@ -23,11 +23,12 @@ import {
 import type { PendingKey, PublishedKey } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
 import type { RevokedKey } from "./revocations.ts";
+import { limits } from "../../limits.ts";
 
 // JWKS documents that somebody else wrote: what is taken of them, and what of it is worth a warning.
 
 /** A document that somebody published, whatever its entries are. */
-const foreignDocument = z.looseObject({ keys: z.array(z.unknown()).max(10_000) });
+const foreignDocument = z.looseObject({ keys: z.array(z.unknown()).max(limits.foreignKeys) });
 
 /** The entries of a JWKS as they stand; undefined if the text is no JWKS. */
 export function rawEntriesOf(text: string): readonly unknown[] | undefined {
@@ -39,7 +40,7 @@ export function rawEntriesOf(text: string): readonly unknown[] | undefined {
   }
 }
 
-const text = z.string().max(4096);
+const text = z.string().max(limits.foreignKeyText);
 const foreignMembers = { kid: text.min(1).optional(), alg: text.optional(), use: text.optional(), x5c: z.array(z.string()).optional() };
 
 /** An entry as far as it is needed to go on publishing its key. The key is read anew from these members, or from its certificates. */
@@ -111,7 +112,7 @@ type KeyRecord = z.infer<typeof keyRecord>;
 const latestReplacementMs = Date.UTC(9999, 0) - maxDurationMs;
 
 /** More changes than any set of keys sees; a higher number was written by somebody else, and is not counted on from. */
-const highestRevision = 999_999_999;
+const { highestVersion: highestRevision } = limits;
 
 const historyRecord = z.object({
   revision: z.int().min(0).max(highestRevision),
@@ -270,14 +271,11 @@ function publishedKeyOf({ state, source, since, replacedAt, removeAt }: Omit<Key
 const componentLabel = "app.kubernetes.io/component";
 const component = "jwks";
 
-/** All annotations of an object may have 256 KiB together; the rest is left to others. */
-const maxHistoryBytes = 192 * 1024;
-
 /** True if the JWKS document and the history of these keys fit into a ConfigMap. */
 export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
   const document = renderJwks(keys.map(({ jwk }) => jwk));
   const history = { revision: 0, updatedAtMs: 0, keys, revoked: [] };
-  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= maxHistoryBytes;
+  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= limits.historyBytes;
 }
 
 /** Where and how a history is published. */

@@ -204,7 +204,8 @@ const units: Readonly<Record<string, number>> = {
 
 /** A quantity of Kubernetes as a number; undefined if it is none. */
 export function quantityOf(quantity: string | number): number | undefined {
-  const [, number, exponent = "", unit = ""] = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(String(quantity)) ?? [];
+  const [, number, exponent = "", unit = ""] =
+    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(String(quantity)) ?? [];
   const factor = units[unit];
   return number === undefined || factor === undefined ? undefined : Number(number + exponent) * factor;
 }

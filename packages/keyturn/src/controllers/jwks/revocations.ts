@@ -1,6 +1,7 @@
 // Which keys are revoked: people name an entry, a certificate or a key, and what is withdrawn is the public key, under every name that it has or gets.
 import { Buffer } from "node:buffer";
 import type { KeyEntry } from "./jwk.ts";
+import { limits } from "../../limits.ts";
 
 /** A name that was found to mean a key. It is remembered, because the name may be all that is left of it: a renewed certificate has another `kid`. */
 export interface RevokedKey {
@@ -29,7 +30,7 @@ interface Known {
 }
 
 /** So many are remembered: a copy is in an annotation of the document's ConfigMap, for which the API server has 256 KiB. */
-const maxRemembered = 1000;
+const { revokedNames: maxRemembered } = limits;
 
 /** The names in the annotation that revokes keys, none twice. All of them: the API server takes no more than 256 KiB. */
 export function revokedNames(annotation = ""): readonly string[] {

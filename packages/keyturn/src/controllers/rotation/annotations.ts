@@ -29,6 +29,7 @@ import {
 import { type RecordAnnotations, recordAnnotationsOf, type SuspectedRecord, suspectedRecordOf } from "./history.ts";
 import type { Applied, ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import type { SourcePaths } from "./source.ts";
+import { limits } from "../../limits.ts";
 
 // What is kept of the objects that may be sources or targets: their annotations and labels, and nothing at all of the many that have none of ours.
 
@@ -143,8 +144,7 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
 
 /** One value for all who give nothing up. */
 const nothing: readonly number[] = Object.freeze([]);
-/** More than a set ever has. */
-const maxGivenUp = 100;
+const { givenUpVersions: maxGivenUp } = limits;
 
 function givenUpBy(text: string | undefined): readonly number[] {
   return text === undefined ? nothing : text.split(",", maxGivenUp).flatMap((seq) => parseVersion(seq.trim()) ?? []);

@@ -12,6 +12,7 @@ import {
   reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
+import { limits } from "../../limits.ts";
 
 const domain = "rotator.k8s.telekom.com";
 
@@ -39,7 +40,7 @@ export const logAnnotation = `${domain}/log`;
 export const giveUpAnnotation = "keyturn.io/give-up-versions";
 
 /** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
-export const highestVersion = 999_999_999;
+export const { highestVersion } = limits;
 
 /** The version in an annotation; undefined if it is none. Anybody may have written it. */
 export function parseVersion(text: string | undefined): number | undefined {

@@ -5,7 +5,6 @@ import { logAnnotation, versionAnnotation } from "./api.ts";
 import { digestOf } from "./content.ts";
 import {
   contentOfRecord,
-  maxContentBytes,
   ownerReferenceOf,
   parseLog,
   recordAnnotationsOf,
@@ -15,6 +14,7 @@ import {
   type RotationLog,
   suspectedRecordOf,
 } from "./history.ts";
+import { limits } from "../../limits.ts";
 
 const log: RotationLog = {
   source: { state: "present", uid: "u1", sinceMs: 1000 },
@@ -75,8 +75,8 @@ test("a content that cannot be read is an error that shows nothing of it", () =>
 test("a record that unpacks to more than any version is damaged, and so is one with another content than it says", () => {
   const packed = (text: string): Readonly<Record<string, string>> => ({ content: deflateRawSync(text).toString("base64") });
   const padded = (bytes: number): string => JSON.stringify(content).padEnd(bytes);
-  expect(contentOfRecord({ ...record, data: packed(padded(maxContentBytes)) }, name)).toEqual(content);
-  for (const text of [padded(maxContentBytes + 1), JSON.stringify({ ...content, content: { type: "Opaque", data: { key: "b3RoZXI=" } } })])
+  expect(contentOfRecord({ ...record, data: packed(padded(limits.versionBytes)) }, name)).toEqual(content);
+  for (const text of [padded(limits.versionBytes + 1), JSON.stringify({ ...content, content: { type: "Opaque", data: { key: "b3RoZXI=" } } })])
     expect(() => contentOfRecord({ ...record, data: packed(text) }, name)).toThrow(/^version record shop\/my-key-4 cannot be read: delete it/);
   const nested = JSON.stringify(content).replace('"Opaque"', `${"[".repeat(1e6)}${"]".repeat(1e6)}`);
   expect(() => contentOfRecord({ ...record, data: packed(nested) }, name)).toThrow(/cannot be read/);

@@ -25,6 +25,7 @@ import { type Content, digestOf } from "./content.ts";
 import type { ObjectObservation, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import type { RotationWrite } from "./plan.ts";
 import { recordProof, type Seal } from "./seal.ts";
+import { limits } from "../../limits.ts";
 
 // What has happened to a set, as far as it still matters: the whole memory of the rules. Kept with the newest version record of the set.
 
@@ -265,12 +266,6 @@ const component = "rotation-version";
 /** Where the content is in a record. */
 const contentKey = "content";
 
-/**
- * The longest text that a version may be; a record that unpacks to more is damaged. A Secret or ConfigMap holds 1 MiB, which is 6 MiB of JSON if every
- * character has to be escaped.
- */
-export const maxContentBytes = 8 * 1024 * 1024;
-
 /** What a record holds: the kind of object, and its content. */
 export interface VersionContent {
   readonly apiVersion: string;
@@ -438,7 +433,7 @@ export function contentOfRecord(record: Secret, name: ObjectName): VersionConten
 export function readableContent({ metadata, data }: Secret): VersionContent | undefined {
   try {
     const packed = Buffer.from(data?.[contentKey] ?? "", "base64");
-    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: maxContentBytes }).toString("utf8")));
+    const version = versionContent.parse(JSON.parse(inflateRawSync(packed, { maxOutputLength: limits.versionBytes }).toString("utf8")));
     return digestOf(version.content) === metadata.annotations?.[digestAnnotation] ? version : undefined;
   } catch {
     // What zlib says helps nobody, and the parsers quote their input, which may be a Secret's content.

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { KubeObject, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { readSource } from "./source.ts";
-import { maxContentBytes } from "./history.ts";
+import { limits } from "../../limits.ts";
 
 const whole = { watchPath: undefined, rotatePath: undefined };
 
@@ -62,8 +62,8 @@ test("a megabyte of random bytes still fits; what cannot fit is refused without 
 
 test("what packs well is refused as soon as its record could not be unpacked again", () => {
   const filled = (bytes: number): KubeObject => secret({ key: "a".repeat(bytes) });
-  expect(digestsOf(filled(maxContentBytes - 8192), whole)).toMatchObject({ ok: true });
-  expect(digestsOf(filled(maxContentBytes), whole)).toMatchObject({ ok: false, reason: "ContentTooLarge" });
+  expect(digestsOf(filled(limits.versionBytes - 8192), whole)).toMatchObject({ ok: true });
+  expect(digestsOf(filled(limits.versionBytes), whole)).toMatchObject({ ok: false, reason: "ContentTooLarge" });
 });
 
 test("the time of the write is that of the last manager who owns something watched, to the end of its second", () => {

@@ -15,9 +15,10 @@ import {
   storedContent,
   valueAt,
 } from "./content.ts";
-import { type Commit, type FrozenStretch, maxContentBytes, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
+import { type Commit, type FrozenStretch, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
 import type { SetBlocker } from "./blockers.ts";
+import { limits } from "../../limits.ts";
 
 // Reads a source: which version it is, and what that version consists of.
 
@@ -36,12 +37,11 @@ export interface ReadSource {
   readonly writtenAtMs?: number;
 }
 
-/** What a Secret may hold, less what a version record needs besides. */
-const maxRecordBytes = 1024 * 1024 - 4096;
+const { recordBytes: maxRecordBytes } = limits;
 /** Smaller ones fit in any case, so that nothing has to be tried. */
 const surelyFitsBytes = 512 * 1024;
 /** A version's text, less the names of its kind. */
-const maxTextBytes = maxContentBytes - 4096;
+const maxTextBytes = limits.versionBytes - 4096;
 /** Times of the server are cut to whole seconds; the write was not later than this after them. */
 const timeStepMs = 1000;
 

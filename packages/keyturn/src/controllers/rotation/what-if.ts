@@ -6,6 +6,7 @@ import { targetRules } from "./annotations.ts";
 import { RotationTarget } from "./api.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import type { SetObservation, TargetObservation } from "./observe.ts";
+import { limits } from "../../limits.ts";
 
 /** A RotationTarget of a file. */
 export interface DeclaredTarget {
@@ -14,8 +15,7 @@ export interface DeclaredTarget {
   readonly spec: DeepReadonly<RotationTarget["spec"]>;
 }
 
-/** More than any set has; a file may be anything. */
-const maxFileBytes = 8 * 1024 * 1024;
+const { planFileBytes: maxFileBytes } = limits;
 
 /** The RotationTargets in a file of manifests; other kinds are passed over. Throws a `UsageError` that names the file. */
 export function declaredTargets(file: string, text: string): readonly DeclaredTarget[] {

@@ -8,6 +8,7 @@ import { ConfigError } from "./connection-config.ts";
 import { bearer, CredentialError, expiringLogin, type FetchedLogin, type Login } from "./credentials.ts";
 import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig.ts";
 import type { TextSource } from "./text-source.ts";
+import { runtimeLimits } from "../../limits.ts";
 
 /** What a plugin is run with. */
 interface ExecLoginOptions {
@@ -24,7 +25,7 @@ interface ExecLoginOptions {
 const supportedVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const extensionName = "client.authentication.k8s.io/exec";
 const timeoutMs = 60_000;
-const maxOutputBytes = 1024 * 1024;
+const { execOutputBytes: maxOutputBytes } = runtimeLimits;
 
 const answerSchema = z.object({
   apiVersion: z.string(),

@@ -7,6 +7,7 @@ import { createHttpTransport, type Environment } from "../http/http-transport.ts
 import type { TransportRequest } from "../transport.ts";
 import { ConfigError } from "./connection-config.ts";
 import { bearer, CredentialError, expiringLogin, type FetchedLogin, fixedCredentials, type Login } from "./credentials.ts";
+import { runtimeLimits } from "../../limits.ts";
 
 /** What the provider is run with. */
 interface OidcLoginOptions {
@@ -25,7 +26,7 @@ const discoverySchema = z.object({
 });
 const tokenSchema = z.object({ id_token: z.string(), refresh_token: z.string().optional() });
 const claimsSchema = z.object({ exp: z.number() });
-const maxAnswerBytes = 1024 * 1024;
+const { tokenAnswerBytes: maxAnswerBytes } = runtimeLimits;
 
 /**
  * A login by ID token. When that runs out, or the server rejects it, the issuer is asked for another.

@@ -1,6 +1,7 @@
 // Sockets to a server: plain or TLS, straight or through a proxy's tunnel.
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
+import { runtimeLimits } from "../../limits.ts";
 
 /** Where a socket leads. */
 export interface SocketTarget {
@@ -21,7 +22,7 @@ export interface SocketTarget {
 /** Dead peers are noticed by probes that start after this long a silence. */
 const tcpOptions = { keepAlive: true, keepAliveInitialDelay: 15_000, noDelay: true } as const;
 /** Longer than any proxy's answer to CONNECT. */
-const maxAnswerBytes = 64 * 1024;
+const { proxyAnswerBytes: maxAnswerBytes } = runtimeLimits;
 
 /** A socket that is ready to carry requests. */
 export interface OpenSocket {

@@ -1,6 +1,7 @@
 // HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
 
 import { AnswerTooLongError } from "../transport.ts";
+import { runtimeLimits } from "../../limits.ts";
 
 /** A response up to its body. */
 export interface ResponseHead {
@@ -46,9 +47,9 @@ const trailers: Place = { type: "trailers" };
 const blankLine = Buffer.from("\r\n\r\n");
 const newline = Buffer.from("\r\n");
 /** Go's servers send at most 1 MiB of headers; nobody sends more than a few kB. */
-export const defaultMaxHeadBytes = 256 * 1024;
+export const defaultMaxHeadBytes = runtimeLimits.answerHeadBytes;
 /** A chunk's size with whatever extensions follow it. */
-const maxLineBytes = 16 * 1024;
+const { answerLineBytes: maxLineBytes } = runtimeLimits;
 
 /** A piece of text that ends with a delimiter, and what is done with it. */
 interface DelimitedText {

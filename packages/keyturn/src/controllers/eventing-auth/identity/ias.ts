@@ -14,6 +14,7 @@ import {
   unusableResponse,
 } from "./provider-http.ts";
 import type { IdentityProvider, IssuedSecret, Trace } from "./provider.ts";
+import { limits } from "../../../limits.ts";
 
 /** A tenant and its administrator. */
 interface IasSettings {
@@ -35,8 +36,6 @@ interface IasDependencies {
 type DirectoryRequest = Omit<ProviderRequest, "url" | "headers"> & { readonly path: string };
 
 const listing = "failed to fetch existing applications";
-/** A hundred thousand applications: whatever answers like that does not heed its own cursor. */
-const maxPages = 1_000;
 /** Hints are four characters of about 70: meeting one that is in use even twice in a row is as good as impossible. */
 const maxSecretTries = 3;
 
@@ -55,7 +54,7 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
     const request = { operation: "find", attempt: listing, method: "GET" } as const;
     const query = new URLSearchParams(filter === undefined ? { limit: "100" } : { filter });
     const found: ListedApplication[] = [];
-    for (let pages = 0; pages < maxPages; pages++) {
+    for (let pages = 0; pages < limits.providerPages; pages++) {
       const page = await ask({ ...request, path: `?${query.toString()}` }, filter !== undefined && pages === 0 ? readFirstPage : readPage, signal);
       // IAS answers 404 to a filter that finds nothing, and so does a proxy that knows no such address.
       if (page === "nobody's words") return list(undefined, signal);
@@ -68,7 +67,7 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       if (page.nextCursor === query.get("cursor")) break;
       query.set("cursor", page.nextCursor);
     }
-    throw new IdentityError(`${listing}: the list has no end, or more than ${maxPages} pages`, { code: "Transient", operation: "find" });
+    throw new IdentityError(`${listing}: the list has no end, or more than ${limits.providerPages} pages`, { code: "Transient", operation: "find" });
   };
   /** An application that was not found by its id is gone only if the list does not have it either. */
   const assertUnlisted = async (

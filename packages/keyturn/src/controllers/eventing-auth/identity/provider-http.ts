@@ -18,6 +18,7 @@ import {
 import * as z from "zod";
 import type { Semaphore } from "../../../semaphore.ts";
 import type { ClientCredentials } from "./provider.ts";
+import { limits } from "../../../limits.ts";
 
 // A request to an identity provider that did not do what it should, as a typed error that is safe to show.
 
@@ -239,10 +240,6 @@ const maxWaitMs = 5000;
 const defaultPauseMs = 1000;
 /** No header makes us forget a tenant for longer, however many digits it has. */
 const maxPauseMs = 300_000;
-/** Longer than 100 applications with everything that they can have. */
-const maxResponseBytes = 4 * 1024 * 1024;
-/** A condition's message is read by people. */
-const maxMessage = 600;
 
 /**
  * The way to one tenant.
@@ -331,9 +328,9 @@ export class ProviderHttp {
     try {
       const content = { ...(headers && { headers }), ...(body !== undefined && { body }) };
       const response = await transport.send({ method, path: `${pathname}${search}`, timeoutMs, ...content, ...(permit && { permit }) }, ended.signal);
-      const text = await readText(response, maxResponseBytes);
+      const text = await readText(response, limits.providerAnswerBytes);
       if (text === undefined)
-        throw new IdentityError(`${attempt}: the answer is longer than ${maxResponseBytes} bytes`, { code: "Transient", operation });
+        throw new IdentityError(`${attempt}: the answer is longer than ${limits.providerAnswerBytes} bytes`, { code: "Transient", operation });
       return { operation, attempt, status: response.status, headers: response.headers, text, clean };
     } catch (cause) {
       if (!(cause instanceof ConnectionError)) throw cause;
@@ -381,7 +378,7 @@ export class ProviderHttp {
 function cleaned(text: string, secrets: readonly string[]): string {
   // Shorter ones are no secrets, and would be found in every other word.
   const hidden = secrets.filter((secret) => secret.length > 3).reduce((current, secret) => current.replaceAll(secret, "[redacted]"), text);
-  return redactAndCut(hidden.replaceAll(/\s+/g, " "), maxMessage);
+  return redactAndCut(hidden.replaceAll(/\s+/g, " "), limits.providerWords);
 }
 
 /** Requests that can be repeated without harm. */

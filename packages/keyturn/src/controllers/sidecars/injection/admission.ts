@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { applyJsonPatch, JsonPatchError, type Pod } from "@keyturn/runtime";
 import * as z from "zod";
+import { limits } from "../../../limits.ts";
 
 const apiVersion = "admission.k8s.io/v1";
 
@@ -100,12 +101,9 @@ function patched(pod: Pod, text: string): ReviewOutcome {
   }
 }
 
-/** istiod quotes the whole pod in some of its messages, with values that nobody should read elsewhere. */
-const maxMessage = 200;
-
 function inShort(message: string): string {
   const line = message.replaceAll(/\s+/g, " ").trim();
-  return line.length > maxMessage ? `${line.slice(0, maxMessage)}…` : line;
+  return line.length > limits.istiodWords ? `${line.slice(0, limits.istiodWords)}…` : line;
 }
 
 function failed(message: string): ReviewOutcome {

@@ -1,4 +1,5 @@
 // References to container images: their parts, which of them a node can run, and when two of them mean the same image.
+import { limits } from "../../../limits.ts";
 
 /** A reference in parts, with Docker Hub's shorthands written out. */
 interface ImageReference {
@@ -43,7 +44,7 @@ export function isRunnableImage(image: string): boolean {
   if (image === imageToInject || identifierForm.test(image)) return false;
   const { registry, repository, tag, digest } = parseImage(image);
   return (
-    registry.length + 1 + repository.length <= maxNameLength &&
+    registry.length + 1 + repository.length <= limits.imageName &&
     registryForm.test(registry) &&
     repository.split("/").every((name) => nameForm.test(name)) &&
     (tag === undefined || tagForm.test(tag)) &&
@@ -52,7 +53,6 @@ export function isRunnableImage(image: string): boolean {
 }
 
 // The grammar of https://github.com/distribution/reference/blob/v0.6.0/regexp.go, part by part; each pattern has one way to match, and so is linear.
-const maxNameLength = 255;
 const registryForm = /^(?:[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*(?:\.[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*)*|\[[0-9A-Fa-f:]+\])(?::\d+)?$/;
 const nameForm = /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/;
 const tagForm = /^\w[\w.-]{0,127}$/;

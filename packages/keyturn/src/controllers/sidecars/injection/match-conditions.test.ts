@@ -22,6 +22,8 @@ describe("conditions about what is known", () => {
     "!has(object.spec.hostNetwork)",
     "object.spec.containers.exists(c, c.name == 'app')",
     "oldObject == null",
+    "object.metadata.labels['app'].matches('^w[a-z]+$')",
+    "object.metadata.labels['app'].matches('eb')",
   ])("%s holds", (expression) => expect(evaluate(expression)).toEqual({ type: "hold" }));
 
   test("no conditions hold", () => expect(evaluate()).toEqual({ type: "hold" }));
@@ -43,6 +45,11 @@ describe("conditions that are said to be undecidable, never guessed", () => {
     ["object.metadata.labels", "true or false"],
     ["this is no CEL", "c0"],
     ["unknown == 1", "unknown"],
+    ["object.metadata.labels['app'].matches('^(w+)+$')", "linear time"],
+    ["object.metadata.labels['app'].matches('w+e')", "linear time"],
+    ["object.metadata.labels['app'].matches(object.metadata.labels['app'])", "linear time"],
+    ["object.spec.containers.all(c, object.spec.containers.exists(d, d.name == c.name))", "for each member of another"],
+    [`'${"a".repeat(10_000)}' == ''`, "10000 characters"],
   ])("%s", (expression, mentioned) => {
     expect(evaluate(expression)).toEqual({ type: "undecidable", message: expect.stringContaining(mentioned) });
   });

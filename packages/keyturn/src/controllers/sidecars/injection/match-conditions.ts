@@ -1,6 +1,7 @@
 // The matchConditions of a webhook: CEL expressions about the request, evaluated as far as the request is known beforehand.
 import { type ASTNode, Environment, type ParseResult } from "@marcbachmann/cel-js";
 import { LruMap, type MutatingWebhook, type Pod } from "@keyturn/runtime";
+import { limits } from "../../../limits.ts";
 
 /** Whether all conditions hold, one does not, or that cannot be said here. */
 type ConditionsResult =
@@ -37,6 +38,8 @@ export const unknownPaths: readonly string[] = [
 const unknownFields = new Set(["volumeMounts"]);
 /** Functions of the library that change more than the letters of ASCII. */
 const otherFunctions = new Set(["lowerAscii", "upperAscii"]);
+/** What goes through a list: one within another takes quadratic time, and the API server, which counts the cost, stops it. */
+const loops = new Set(["all", "exists", "exists_one", "map", "filter"]);
 
 /**
  * Evaluates the conditions. As in the API server one that is false outweighs any that cannot be evaluated.
@@ -54,6 +57,7 @@ function evaluateCondition({ name, expression }: Conditions[number], variables: 
     type: "undecidable",
     message: `its match condition "${name}" cannot be evaluated: ${why}`,
   });
+  if (expression.length > limits.celExpression) return undecidable(`it is longer than ${limits.celExpression} characters`);
   try {
     const program = parsed.get(expression) ?? environment.parse(expression);
     parsed.set(expression, program);
@@ -85,18 +89,35 @@ function toCel(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toCel(member)]));
 }
 
-/** The first thing in the expression that keeps its value from being known. */
-function obstacleIn(node: ASTNode): string | undefined {
+/** The first thing in the expression that keeps its value from being known, or known in time. */
+function obstacleIn(node: ASTNode, within = 0): string | undefined {
+  const isLoop = node.op === "rcall" && loops.has(node.args[0]);
+  if (isLoop && within > 0) return "it goes through a list for each member of another";
+  if ((node.op === "rcall" || node.op === "call") && node.args[0] === "matches" && !isPlainMatch(node.args.at(-1))) {
+    return "it calls matches with an expression that may take more than linear time here";
+  }
   if (node.op === "rcall" && otherFunctions.has(node.args[0])) return `it calls ${node.args[0]}, which does not work here as in the API server`;
   const field = node.op === "." || node.op === ".?" ? node.args[1] : "";
   const path = pathOf(node);
   if (unknownFields.has(field)) return unknownWords(path ?? field);
   if (path !== undefined) return isUnknown(path) ? unknownWords(path) : undefined;
   for (const child of childrenOf(node.args)) {
-    const found = obstacleIn(child);
+    const found = obstacleIn(child, isLoop ? within + 1 : within);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/**
+ * Whether the last of the operands is an expression that is known and takes linear time: without groups, alternatives and counts, and with one repetition
+ * at most, which begins where the text does. The API server matches anything in linear time; the library, whose expressions are JavaScript's, would try
+ * for ever with `^(a+)+$` and a label that somebody chose for that.
+ */
+function isPlainMatch(operands: unknown): boolean {
+  const node = childrenOf(operands).at(-1);
+  if (node?.op !== "value" || typeof node.args !== "string") return false;
+  const repetitions = node.args.match(/[*+]/g)?.length ?? 0;
+  return !/[(){}|?]|\\[^./dw-]/.test(node.args) && repetitions <= (node.args.startsWith("^") ? 1 : 0);
 }
 
 function unknownWords(what: string): string {

@@ -15,6 +15,7 @@ import {
 import { Semaphore } from "../../../semaphore.ts";
 import { readAnswer, type ReviewOutcome, reviewRequest } from "./admission.ts";
 import { evaluateConditions } from "./match-conditions.ts";
+import { limits } from "../../../limits.ts";
 
 // Where a webhook is: its clientConfig, read as the API server reads it.
 
@@ -107,7 +108,7 @@ class HttpWebhookCaller implements WebhookCaller {
   constructor(options: WebhookCallerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#maxAnswerBytes = options.maxAnswerBytes ?? 4 * 1024 * 1024;
+    this.#maxAnswerBytes = options.maxAnswerBytes ?? limits.injectionAnswerBytes;
   }
 
   async review(webhook: MutatingWebhook, pod: Pod, signal?: AbortSignal): Promise<ReviewOutcome> {

@@ -1,0 +1,80 @@
+// How much is taken from others: from whoever writes objects in a cluster, from the clusters of runtimes, identity providers and istiod. What is longer
+// is as good as unreadable and is reported as such. Limits on what Keyturn itself writes or shows stand where they are used; those on answers of the API
+// server are in the runtime's limits.ts. test/tenants/ holds that nothing within these limits keeps the process from its other work.
+
+const [KiB, MiB] = [1024, 1024 * 1024] as const;
+
+/** Sizes in bytes, lengths in characters, and counts. */
+export const limits = {
+  // Certificates and keys, in Secrets
+
+  /** A `tls.crt`: far above any chain (a certificate is 1–2 kB), far below what would strain a cache. */
+  certificateBytes: 128 * KiB,
+  /** A `tls.key`: the longest RSA keys that OpenSSL uses, of 16,384 bits, take 13 kB. */
+  privateKeyBytes: 32 * KiB,
+  /** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */
+  modulusBytes: 16_384 / 8,
+  scalarBytes: 72,
+
+  // Rotation: sources, version records, annotations
+
+  /** The text of a version, and what a record may unpack to. A Secret holds 1 MiB, which is 6 MiB of JSON if every character has to be escaped. */
+  versionBytes: 8 * MiB,
+  /** What a Secret may hold, less what a version record needs besides. */
+  recordBytes: 1 * MiB - 4096,
+  /** The last version and revision that is counted to; a number beyond is no number. */
+  highestVersion: 999_999_999,
+  /** Versions that a target's annotation gives up. */
+  givenUpVersions: 100,
+  /** A file of `keyturn plan -f`. */
+  planFileBytes: 8 * MiB,
+
+  // JWKS: documents of others, histories
+
+  /** The entries of a JWKS in a ConfigMap of somebody else, and a text in them. */
+  foreignKeys: 10_000,
+  foreignKeyText: 4096,
+  /** All annotations of an object may have 256 KiB together; the rest is left to others. */
+  historyBytes: 192 * KiB,
+  /** Revoked names that are remembered. */
+  revokedNames: 1000,
+
+  // Checksums: announcements
+
+  /** Public keys of those who may announce: far above what any number of deployers needs. */
+  announcementKeys: 100,
+  /** etcd takes requests of 1.5 MiB by default; the rest is for everything else in the object. 25,700 ids of Secrets, 100,000 of Ingresses. */
+  idsBytes: 1_400_000,
+
+  // Issuing: clusters of runtimes, identity providers
+
+  /** A kubeconfig with one cluster, one user and their certificates has a few kB. */
+  kubeconfigBytes: 32 * KiB,
+  /** The head and body of an answer of a runtime's cluster: it is somebody else's, and one Secret is all that is asked of it. */
+  targetHeadBytes: 64 * KiB,
+  targetBodyBytes: 512 * KiB,
+  /** An answer of an identity provider: longer than 100 applications with everything that they can have. */
+  providerAnswerBytes: 4 * MiB,
+  /** A hundred thousand applications: whatever answers like that does not heed its own cursor. */
+  providerPages: 1000,
+
+  // Roll out: istiod and its webhooks
+
+  /** istiod's answer about a pod: a pod has at most 1.5 MiB. */
+  injectionAnswerBytes: 4 * MiB,
+  /** An expression of CEL in a webhook. */
+  celExpression: 10_000,
+  /** The name of an image. */
+  imageName: 255,
+
+  // What is shown or sent
+
+  /** Words of an identity provider in a condition, and of istiod, which quotes the whole pod in some of its messages. */
+  providerWords: 600,
+  istiodWords: 200,
+  /** What a webhook for notifications answers, and an API server about its version. */
+  notificationAnswerBytes: 64 * KiB,
+  serverVersionBytes: 64 * KiB,
+  /** The agent's own files on a disk that may be damaged. */
+  agentFileBytes: 64 * MiB,
+} as const;
