@@ -1,8 +1,9 @@
 // What was restarted, when and for what, kept in the operator's own namespace: whoever may write a workload can take annotations off it, or put some on.
-import { type Client, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
+import { type Client, type DeepReadonly, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../feature/feature.ts";
-import type { WorkloadId } from "./rollout-plan.ts";
+import type { Row, WorkloadId } from "./rollout-plan.ts";
+import type { Workload } from "./workload.ts";
 
 /** A restart that we have made, or were about to make when this was written. */
 export interface Remembered {
@@ -19,6 +20,32 @@ export interface Remembered {
 }
 
 export type RestartMemory = ReadonlyMap<WorkloadId, Remembered>;
+
+/** What is remembered of a restart that was begun by a version that remembered nothing. */
+export function begun({ source: { uid }, generation, restartedFor }: Workload, atMs: number): Remembered {
+  return { uid, atMs, generation: generation - 1, restartedFor, wasUnhealthy: false, isOver: false };
+}
+
+/** The memory once these rows are carried out. */
+export function withRows(
+  memory: RestartMemory,
+  rows: readonly Row[],
+  { workloadOf, nowMs }: { readonly workloadOf: (id: WorkloadId) => DeepReadonly<Workload> | undefined; readonly nowMs: number },
+): RestartMemory {
+  const next = new Map(memory);
+  for (const { id, decision } of rows) {
+    const known = memory.get(id);
+    const workload = workloadOf(id);
+    if (workload && decision.type === "restart") {
+      const { generation, progress, source } = workload;
+      const wasUnhealthy = progress === "unhealthy";
+      next.set(id, { uid: source.uid, atMs: nowMs, generation, restartedFor: decision.digest, wasUnhealthy, isOver: false });
+    } else if (workload && known && decision.type === "finish") {
+      next.set(id, { ...known, restartedFor: decision.helped ? undefined : known.restartedFor, isOver: true });
+    }
+  }
+  return next;
+}
 
 /**
  * A Lease, because the operator may write those in its own namespace anyway, and nobody else writes there. Nobody holds it.

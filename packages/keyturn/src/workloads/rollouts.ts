@@ -32,7 +32,7 @@ import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { type Remembered, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { begun, type RestartMemory, RestartRecord, withRows } from "./restart-memory.ts";
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -309,44 +309,19 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       return undefined;
     }
     if (memory !== "absent") return memory;
-    const adopted = ({ source: { uid }, generation, restartedFor, ref, restartedAt }: Workload): readonly [WorkloadId, Remembered] => [
-      workloadId(ref),
-      {
-        uid,
-        atMs: this.#fleet.restartedAtMs({ ref, restartedAt }) ?? 0,
-        generation: generation - 1,
-        restartedFor,
-        wasUnhealthy: false,
-        isOver: false,
-      },
-    ];
     // Versions that remembered nothing have always written both, label and what the restart was for.
-    return new Map(labelled.filter(({ restartedFor }) => restartedFor !== undefined).map(adopted));
+    return new Map(
+      labelled
+        .filter(({ restartedFor }) => restartedFor !== undefined)
+        .map((each) => [workloadId(each.ref), begun(each, this.#fleet.restartedAtMs(each) ?? 0)]),
+    );
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
   async #keep({ rows, nowMs }: Extract<Action, { readonly type: "remember" }>, observed: ObservedAll, { client }: Run): Promise<Observed> {
     const memory = observed.fleet.memory;
     if (!memory) return observed;
-    const next = new Map(memory);
-    for (const { id, decision } of rows) {
-      const known = memory.get(id);
-      const workload = observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
-      if (!workload) continue;
-      if (decision.type === "restart") {
-        const { generation, progress, source } = workload;
-        next.set(id, {
-          uid: source.uid,
-          atMs: nowMs,
-          generation,
-          restartedFor: decision.digest,
-          wasUnhealthy: progress === "unhealthy",
-          isOver: false,
-        });
-      } else if (known && decision.type === "finish") {
-        next.set(id, { ...known, restartedFor: decision.helped ? undefined : known.restartedFor, isOver: true });
-      }
-    }
+    const next = withRows(memory, rows, { workloadOf: (id) => observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id), nowMs });
     if (await this.#record.write(client, next)) this.#fleet.memory = next;
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
