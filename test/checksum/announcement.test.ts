@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Namespace, ownedWriter, type Secret } from "@keyturn/runtime";
 import type { RunningOperator } from "@keyturn/runtime/testing";
-import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { inParts } from "../../packages/keyturn/src/controllers/checksum/announce.ts";
 import { confirmationOf, readSigningKey } from "../../packages/keyturn/src/controllers/checksum/announcement.ts";
@@ -294,38 +294,43 @@ test(
   },
 );
 
-test("a key is changed as the guide says: both, everything signed with the new one, then the new one alone", { concurrent: true }, async () => {
-  await using place = await verifiedNamespace(cluster(), "new-key");
-  const folder = await temporaryFolder();
-  const pem = ["old", "new"].map((name) => {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-    return {
-      name: join(folder, name),
-      privateKey: privateKey.export({ format: "pem", type: "pkcs8" }),
-      publicKey: publicKey.export({ format: "pem", type: "spki" }),
+test(
+  "a key is changed as the guide says: both, everything signed with the new one, then the new one alone",
+  { concurrent: true },
+  async ({ onTestFinished }) => {
+    await using place = await verifiedNamespace(cluster(), "new-key");
+    const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const pem = ["old", "new"].map((name) => {
+      const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+      return {
+        name: join(folder, name),
+        privateKey: privateKey.export({ format: "pem", type: "pkcs8" }),
+        publicKey: publicKey.export({ format: "pem", type: "spki" }),
+      };
+    });
+    const [before, after] = [pem[0] ?? expect.fail(), pem[1] ?? expect.fail()];
+    for (const { name, privateKey } of pem) await writeFile(name, privateKey);
+    const startWith = async (...texts: readonly (string | Buffer)[]): Promise<RunningOperator> => {
+      const file = join(folder, `${texts.length}.pub`);
+      await writeFile(file, texts.join(""));
+      return place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": file } });
     };
-  });
-  const [before, after] = [pem[0] ?? expect.fail(), pem[1] ?? expect.fail()];
-  for (const { name, privateKey } of pem) await writeFile(name, privateKey);
-  const startWith = async (...texts: readonly (string | Buffer)[]): Promise<RunningOperator> => {
-    const file = join(folder, `${texts.length}.pub`);
-    await writeFile(file, texts.join(""));
-    return place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": file } });
-  };
-  const allow = (key: string): Promise<Finished> =>
-    keyturn("checksum", "allow", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--sign", key, "--wait");
-  const both = await startWith(before.publicKey, after.publicKey);
-  await place.putSecret("shop-7", 1, certificate(0));
-  expect(await allow(before.name)).toMatchObject({ code: 0 });
-  expect((await announce(place, [place.secret("bank-8", 1, certificate(1))], "--sign", before.name)).code).toBe(0);
-  await place.putSecret("bank-8", 1, certificate(1));
-  await place.published(["7-1", "8-1"]);
-  expect(await allow(after.name)).toMatchObject({ code: 0 });
-  await both.stop();
-  const alone = await startWith(after.publicKey);
-  await soon(async () => expect(await alone.metrics()).toContain(`keyturn_checksum_held{kind="SecretCheckSum",namespace="${place.namespace}"} 0`));
-  await place.published(["7-1", "8-1"]);
-});
+    const allow = (key: string): Promise<Finished> =>
+      keyturn("checksum", "allow", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--sign", key, "--wait");
+    const both = await startWith(before.publicKey, after.publicKey);
+    await place.putSecret("shop-7", 1, certificate(0));
+    expect(await allow(before.name)).toMatchObject({ code: 0 });
+    expect((await announce(place, [place.secret("bank-8", 1, certificate(1))], "--sign", before.name)).code).toBe(0);
+    await place.putSecret("bank-8", 1, certificate(1));
+    await place.published(["7-1", "8-1"]);
+    expect(await allow(after.name)).toMatchObject({ code: 0 });
+    await both.stop();
+    const alone = await startWith(after.publicKey);
+    await soon(async () => expect(await alone.metrics()).toContain(`keyturn_checksum_held{kind="SecretCheckSum",namespace="${place.namespace}"} 0`));
+    await place.published(["7-1", "8-1"]);
+  },
+);
 
 test("thousands of certificates are signed at once, in as many announcements as that takes", { concurrent: true }, async () => {
   const members = new MemberSet();
