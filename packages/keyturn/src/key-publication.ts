@@ -105,7 +105,10 @@ export function publicationOf(key: NamedKey, name: string, config: KeyPublisher 
   const why = published?.status === "False" ? `: ${published.message}` : "";
   if (!entry) return waits(`has not published the key yet${why}`, false);
   if (config.serves && served?.status !== "True")
-    return waits(`does not serve the key everywhere yet: ${served?.message ?? "nothing is known"}`, served !== undefined && served.reason !== "PodsNotAvailable");
+    return waits(
+      `does not serve the key everywhere yet: ${served?.message ?? "nothing is known"}`,
+      served !== undefined && served.reason !== "PodsNotAvailable",
+    );
   if (entry.availableSinceMs === undefined) return waits(`has the key, and not where everybody reads it${why}`, false);
   return { fromMs: entry.availableSinceMs + cacheMs + (config.serves ? endingPodsMs : 0) };
 }

@@ -1,5 +1,15 @@
 // The small worlds that are explored: each has its targets, its past, and what may happen to it.
-import { allDeleted, objectActions, operatorActions, publicationActions, recordActions, settingActions, sourceActions, targetActions, type Action } from "./actions.ts";
+import {
+  allDeleted,
+  objectActions,
+  operatorActions,
+  publicationActions,
+  recordActions,
+  settingActions,
+  sourceActions,
+  targetActions,
+  type Action,
+} from "./actions.ts";
 import type { Exploration } from "./explorer.ts";
 
 type Small = Omit<Exploration, "decisions" | "depth"> & {

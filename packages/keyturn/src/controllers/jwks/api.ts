@@ -69,7 +69,9 @@ const nginx = z
       .min(0)
       .max(31_536_000)
       .optional()
-      .describe("How long clients may keep the document, and oldKeysTTL at most; without nginx, how long whoever reads the ConfigMap does. Default 3600, or the installation's."),
+      .describe(
+        "How long clients may keep the document, and oldKeysTTL at most; without nginx, how long whoever reads the ConfigMap does. Default 3600, or the installation's.",
+      ),
     corsOrigins: z
       .array(
         z

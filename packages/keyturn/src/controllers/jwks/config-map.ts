@@ -199,7 +199,9 @@ function historyOfStatus({ revision = 0, lastUpdateTime, keys = [], revoked = []
     leftOut: 0,
     revision,
     updatedAtMs: lastUpdateTime === undefined ? undefined : Date.parse(lastUpdateTime),
-    keys: found.flatMap(({ key: { state, ...key }, entry }) => (state === "Pending" ? [] : publishedKeyOf({ state, ...key }, entry, key.availableSince))),
+    keys: found.flatMap(({ key: { state, ...key }, entry }) =>
+      state === "Pending" ? [] : publishedKeyOf({ state, ...key }, entry, key.availableSince),
+    ),
     pending: found.flatMap(({ key: { state, source, since }, entry: { jwk, thumbprint, notAfterMs } }) =>
       state === "Pending" ? { jwk, thumbprint, notAfterMs, source, sinceMs: Date.parse(since) } : [],
     ),
@@ -256,7 +258,11 @@ function recordOf({ standing, ...key }: PublishedKey): KeyRecord {
   return standing.state === "Active" ? record : { ...record, replacedAt: timestamp(standing.replacedAtMs), removeAt: timestamp(standing.removeAtMs) };
 }
 
-function publishedKeyOf({ state, source, since, replacedAt, removeAt }: Omit<KeyRecord, "kid">, entry: KeyEntry, availableSince?: string): PublishedKey {
+function publishedKeyOf(
+  { state, source, since, replacedAt, removeAt }: Omit<KeyRecord, "kid">,
+  entry: KeyEntry,
+  availableSince?: string,
+): PublishedKey {
   const replacedAtMs = Math.min(Date.parse(replacedAt ?? ""), latestReplacementMs);
   return {
     ...entry,

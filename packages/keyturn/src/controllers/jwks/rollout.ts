@@ -40,11 +40,7 @@ export function waitingSinceMs({ object: { status } }: Pick<Watched, "object">):
 /** What is said of a rollout, and when to look at its pods again, of which there is no watch. */
 export function rolloutOf(
   observation: Watched,
-  {
-    live,
-    wanted,
-    nowMs,
-  }: { readonly live: Deployment | undefined; readonly wanted: Deployment; readonly nowMs: number },
+  { live, wanted, nowMs }: { readonly live: Deployment | undefined; readonly wanted: Deployment; readonly nowMs: number },
 ): { readonly report: JwksCondition; readonly nextAtMs: number | undefined } {
   const { pods } = observation;
   const { name } = wanted.metadata;

@@ -182,7 +182,8 @@ function progressReport(schedule: TargetSchedule, plan: RotationPlan): RotationC
   }
   if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
   const { unpublished } = schedule;
-  if (unpublished?.isLasting) return { status: "False", reason: "KeyNotPublished", message: `version ${unpublished.seq} waits: ${unpublished.message}` };
+  if (unpublished?.isLasting)
+    return { status: "False", reason: "KeyNotPublished", message: `version ${unpublished.seq} waits: ${unpublished.message}` };
   const standstill = standstillOf(schedule, plan);
   if (standstill) return { status: "False", ...standstill };
   if (policyConflict)

@@ -72,7 +72,11 @@ export function setMetrics(
 function reasonOf({ setBlocker, targets, policyConflict, unstableSinceMs }: RotationPlan): string | undefined {
   const blocker = [...targets.values()].find((target) => target.blocker)?.blocker;
   const isUnpublished = [...targets.values()].some(({ unpublished }) => unpublished?.isLasting);
-  return setBlocker?.reason ?? blocker?.reason ?? (isUnpublished ? "KeyNotPublished" : policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable");
+  return (
+    setBlocker?.reason ??
+    blocker?.reason ??
+    (isUnpublished ? "KeyNotPublished" : policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable")
+  );
 }
 
 interface Due extends HeapItem {

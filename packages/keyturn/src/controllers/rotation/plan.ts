@@ -294,7 +294,15 @@ function advance(world: World, { log: noted, versions: recorded, write, nowMs }:
     // What this plan makes due is for the next one.
     if (sweep(moved, after) !== moved) return clockMs;
     const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
-    const times = [...steps, ...publicationTimes(targets, versions), heldBackMs(moved, after), settlesAtMs(log), ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
+    const times = [
+      ...steps,
+      ...publicationTimes(targets, versions),
+      heldBackMs(moved, after),
+      settlesAtMs(log),
+      ...removalTimes(log, ranks),
+      ...pauseEnds(blockers),
+      unstableMs,
+    ];
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {

@@ -56,7 +56,9 @@ function run(world: RotationWorld, nowMs: number): RotationPlan {
 
 function says(plan: RotationPlan, name: string): readonly string[] {
   const schedule = plan.targets.get(name);
-  const { conditions = {} } = schedule ? reportOf(statusObjectOf("shop", { name, uid: "u", generation: 1, statusDigest: undefined }), schedule, plan) : {};
+  const { conditions = {} } = schedule
+    ? reportOf(statusObjectOf("shop", { name, uid: "u", generation: 1, statusDigest: undefined }), schedule, plan)
+    : {};
   return ["Ready", "Progressing"].map((type) => `${conditions[type]?.status} ${conditions[type]?.reason}`);
 }
 

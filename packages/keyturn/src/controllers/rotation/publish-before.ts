@@ -130,13 +130,23 @@ const patienceMs = 60_000;
 /** The ranks as if their targets waited for no publication; undefined if none does. */
 export function withoutPublication(ranks: readonly Rank[]): readonly Rank[] | undefined {
   if (!ranks.some(({ members }) => members.some(({ publishBefore }) => publishBefore))) return undefined;
-  return ranks.map((rank) => ({ ...rank, members: rank.members.map(({ publishBefore: _, ...member }) => member) }));
+  return ranks.map((rank) => ({ ...rank, members: rank.members.map(withoutWaiting) }));
+}
+
+function withoutWaiting(target: TargetObservation): TargetObservation {
+  const { publishBefore: _, ...rest } = target;
+  return rest;
 }
 
 /** The version that a target would have, and why it does not; `free` are the commits as they would be if nobody waited for a publication. */
 export function unpublishedOf(
   { name, publishBefore }: TargetObservation,
-  { commits, free, versions, nowMs }: { readonly commits: readonly Commit[]; readonly free: readonly Commit[]; readonly versions: readonly Version[]; readonly nowMs: number },
+  {
+    commits,
+    free,
+    versions,
+    nowMs,
+  }: { readonly commits: readonly Commit[]; readonly free: readonly Commit[]; readonly versions: readonly Version[]; readonly nowMs: number },
 ): Unpublished | undefined {
   const wanted = heldBy(name, free);
   const version = wanted && versions.find((each) => each.seq === wanted.seq);

@@ -51,7 +51,12 @@ async function querySet({ client, namespace, nowMs, signal }: Query, set: string
       objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes }));
   }
   const observed = await observeSet(key, {
-    watches: { targets, objects, publishers: await publishersOf(client, { targets, namespace, signal }), isWatched: (resource) => objects.has(resource) },
+    watches: {
+      targets,
+      objects,
+      publishers: await publishersOf(client, { targets, namespace, signal }),
+      isWatched: (resource) => objects.has(resource),
+    },
     kinds,
     memory: createReadMemory(),
     ...(maintenance && { maintenance }),

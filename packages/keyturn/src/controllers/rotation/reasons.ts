@@ -49,7 +49,8 @@ const conditionReasons = {
     health: "progressing",
   },
   KeyNotPublished: {
-    meaning: "A version is due, and its key is not published where the target asks for it (`keyturn.io/publish-before`): the target keeps what it holds.",
+    meaning:
+      "A version is due, and its key is not published where the target asks for it (`keyturn.io/publish-before`): the target keeps what it holds.",
     health: "degraded",
   },
   ClockSkew: { meaning: "The operator's clock and the API server's are too far apart for any time to be believed.", health: "degraded" },

@@ -69,7 +69,16 @@ function waiting({ publishBefore: config }: DeclaredTarget, before: TargetObserv
 
 function newTarget(target: DeclaredTarget): TargetObservation {
   const { name, spec } = target;
-  return { ...waiting(target, undefined), name, uid: `new ${name}`, generation: 1, ...targetRules(spec), objectName: spec.targetName ?? name, statusDigest: undefined, objects: [] };
+  return {
+    ...waiting(target, undefined),
+    name,
+    uid: `new ${name}`,
+    generation: 1,
+    ...targetRules(spec),
+    objectName: spec.targetName ?? name,
+    statusDigest: undefined,
+    objects: [],
+  };
 }
 
 /** What applying would do to a set. */
