@@ -32,6 +32,7 @@ import { publicationTimes, type Unpublished, unpublishedOf, withoutPublication }
 import {
   type ChainInput,
   heldBackMs,
+  isIntact,
   isRetaining,
   pendingOf,
   removalTimes,
@@ -44,7 +45,7 @@ import {
   withOwnVersions,
 } from "./rules.ts";
 import { forgottenShape, gapMsOf, type Rank, ranksOf, settlesAtMs, withShape } from "./shape.ts";
-import { firstStep, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
+import { firstStep, nextFree, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
 // What a plan for a set consists of. Every write is on its own: a crash may come between any two.
 
@@ -410,12 +411,6 @@ function planOf(
   return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, settlesAtMs: undefined, nextAtMs: undefined };
 }
 
-/** True if one of the target's objects has what the log says that the target holds. */
-function isIntact({ name, objects }: TargetObservation, commits: readonly Commit[]): boolean {
-  const held = heldBy(name, commits);
-  return held !== undefined && objects.some(({ ours, applied, digest }) => ours && applied?.digest === held.digest && digest === held.digest);
-}
-
 /** True if the target's object goes, or is gone, because its source has been gone for the target's delay. */
 function isRemoved(
   { deletionMode }: TargetObservation,
@@ -445,13 +440,6 @@ function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): 
 
 function rebuilt(version: Recoverable, log: RotationLog, owners: readonly string[]): RotationWrite {
   return { verb: "rebuildRecord", ...version, log, owners };
-}
-
-function nextFree(seq: number, taken: readonly number[]): number {
-  const all = new Set(taken);
-  let free = seq;
-  while (all.has(free)) free++;
-  return free;
 }
 
 /** What holds up the set because of its source. */

@@ -176,6 +176,12 @@ function mayMove(log: RotationLog, { nowMs, opensFrom }: ChainInput): boolean {
   return (settlesAtMs(log) ?? 0) <= nowMs && opensFrom(nowMs) <= nowMs;
 }
 
+/** True if one of the target's objects has what the log says that the target holds. */
+export function isIntact({ name, objects }: TargetObservation, commits: readonly Commit[]): boolean {
+  const held = heldBy(name, commits);
+  return held !== undefined && objects.some(({ ours, applied, digest }) => ours && applied?.digest === held.digest && digest === held.digest);
+}
+
 /** When a member of the first rank that is behind may take what is live: if the source has been that for the rank's delay, as it is now. Other delays may have been asked for when it became live. */
 function catchesUpMs({ digest, settledMs }: Commit, { source }: RotationLog, { ranks, versions, nowMs }: ChainInput): number {
   const delayMs = ranks[0]?.delayMs ?? 0;
