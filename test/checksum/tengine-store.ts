@@ -2,7 +2,7 @@
 // Its own functions gave the answers in tengine.vectors.json, by which this is tested.
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { Buffer } from "node:buffer";
-import { type KubeObject, Secret } from "@keyturn/runtime";
+import type { KubeObject, Secret } from "@keyturn/runtime";
 
 /** A checksum object as its Go type reads it: three fields, and whatever else there is passed over. */
 export interface CheckSum extends KubeObject {
