@@ -16,7 +16,7 @@ import type { MemberKind } from "./member-kind.ts";
 import { ChecksumNumbers, type NamespaceNumbers } from "./metrics.ts";
 import { newestOf, type Observation, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy, stepsOf } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import type { ScopeChoice } from "./scopes.ts";
+import { type ScopeChoice, scopeArguments } from "./scopes.ts";
 import { type ChecksumWatches, type ScopeView, watchChecksums } from "./watches.ts";
 
 /** One controller: what its checksums are of, where, and how they are published. */
@@ -92,7 +92,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
             const about = { state: view.members.state(), problems: view.members.problems(), member, published };
             return {
               type: "settled",
-              observation: { namespace: home, prefix: memberKind.prefix, ...about },
+              observation: { namespace: home, scopeArguments: scopeArguments(scopeChoice), prefix: memberKind.prefix, ...about },
               view,
               pause: pauseOfNamespace(watches.pausedBy(home), published, nowMs),
               isLatest: false,

@@ -37,6 +37,16 @@ export function scopeChoiceOf(flag: FlagReader): ScopeChoice {
   return { choice, rule: { type: "label", key: scope } };
 }
 
+/** The flags with which whoever asks about a scope says which one it is; none for a namespace alone. */
+export function scopeArguments({ choice, rule }: ScopeChoice): readonly string[] {
+  if (rule.type === "namespace") return [];
+  return [
+    rule.type === "all" ? `--checksum.scope=all` : `--checksum.scope=${rule.key}`,
+    ...(rule.type === "all" ? [`--checksum.publish-in=${rule.publishIn}`] : []),
+    choice.type === "named" ? `--checksum.namespaces=${choice.names.join(",")}` : `--checksum.namespace-selector=${choice.labels}`,
+  ];
+}
+
 /** One scope. */
 export interface Scope {
   /** The namespace in which its checksum is published. */
