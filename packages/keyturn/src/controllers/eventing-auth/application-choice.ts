@@ -54,7 +54,7 @@ export function isOwn({ adopts }: Observation, { id, trace }: Application): bool
   return trace !== "other" || adopts?.id === id;
 }
 
-export function notOurs(id: string): string {
+function notOurs(id: string): string {
   return `application ${id}, which is in the status, was made for another object or has another name; it was left as it is: if it is meant, say so with the annotation ${adoptAnnotation}: ${id}`;
 }
 
@@ -85,7 +85,7 @@ export function shownWithin(providerTimeoutMs: number): number {
 }
 
 /** When an application was last asked for, if what became of it is not settled yet. The annotation can be edited; what this process knows cannot. */
-export function intentOf({ object, askedAtMs: rememberedMs }: Pick<Observation, "object" | "askedAtMs">): number | undefined {
+function intentOf({ object, askedAtMs: rememberedMs }: Pick<Observation, "object" | "askedAtMs">): number | undefined {
   const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
   return Number.isNaN(notedMs) ? rememberedMs : Math.max(notedMs, rememberedMs ?? notedMs);
 }
