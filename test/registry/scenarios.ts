@@ -90,7 +90,8 @@ const member = (kind: Kind, version: string, content: Content): Change =>
 function checksum(kinds: string, changed: (version: string) => Change): Scenario {
   return {
     life: [[chosen, changed("1")], [changed("2")], [changed("3")]],
-    churn: (count) => [changed(String(count))],
+    // Version 0 counts for nothing.
+    churn: (count) => [changed(String(count + 1))],
     tells: namespace,
     ofIt: "checksums",
     madeUp: /(?<=checksums\/)(?:secret|ingress-checksum)-[a-z0-9]+/,
