@@ -321,7 +321,7 @@ function removalsOf(observation: Observation, { configMapName, cleanupOnDelete, 
   ]);
   const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(`${resourceOf(kind)}/${keyOfObject(object)}`));
   // What does not let itself be removed holds up nothing else.
-  return deletionsOf(observation, unwanted, cleanupOnDelete).map((write) => ({ ...write, part: `removal of ${inWords(write)}` }));
+  return deletionsOf(observation, unwanted, cleanupOnDelete).map((write) => Object.assign(write, { part: `removal of ${inWords(write)}` }));
 }
 
 function inWords({ kind, ...write }: Write): string {

@@ -49,7 +49,7 @@ export async function findRevocation({ client, namespace, signal }: Query, name:
   const place = allNamespaces ? {} : { namespace };
   const lists = await Promise.all(kinds.map(async (kind) => (await client.list(kind, place, signal)).items.map((object) => ({ kind, object }))));
   const { items: documents } = await client.list(ConfigMap, { ...place, labels: managedBySelector(keyturn) }, signal);
-  const known = lists.flat().map(({ kind, object }) => ({ kind, object, ...knownBy(kind, object, documents) }));
+  const known = lists.flat().map(({ kind, object }) => knownBy(kind, object, documents));
   const thumbprints = new Set(
     known.flatMap(({ keys, revoked }) => [
       ...keys.filter((key) => isNamed(key, name)).map(({ thumbprint }) => thumbprint),
@@ -74,11 +74,11 @@ function knownBy(
   kind: Kind<Publisher>,
   object: Stored<Publisher>,
   configMaps: readonly Stored<ConfigMap>[],
-): { readonly keys: readonly KeyEntry[]; readonly revoked: readonly RevokedKey[] } {
+): Pick<Found, "kind" | "object"> & { readonly keys: readonly KeyEntry[]; readonly revoked: readonly RevokedKey[] } {
   const { keys, pending, revoked } = recoverHistory(undefined, object.status);
   const key = keyOfObject(object);
   const own = configMaps.filter((configMap) => isDocumentConfigMap(configMap) && ownerOf(configMap, keyturn, kind) === key);
-  return { keys: [...keys, ...pending, ...own.flatMap((configMap) => entriesOf(documentOf(configMap) ?? ""))], revoked };
+  return { kind, object, keys: [...keys, ...pending, ...own.flatMap((configMap) => entriesOf(documentOf(configMap) ?? ""))], revoked };
 }
 
 /** What is about to be done, for whoever has to confirm it. */
