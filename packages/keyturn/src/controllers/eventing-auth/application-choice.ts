@@ -85,7 +85,7 @@ export function shownWithin(providerTimeoutMs: number): number {
 }
 
 /** When an application was last asked for, if what became of it is not settled yet. The annotation can be edited; what this process knows cannot. */
-function intentOf({ object, askedAtMs: rememberedMs }: Pick<Observation, "object" | "askedAtMs">): number | undefined {
+export function intentOf({ object, askedAtMs: rememberedMs }: Pick<Observation, "object" | "askedAtMs">): number | undefined {
   const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
   return Number.isNaN(notedMs) ? rememberedMs : Math.max(notedMs, rememberedMs ?? notedMs);
 }
