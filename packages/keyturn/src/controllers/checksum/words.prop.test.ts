@@ -88,7 +88,7 @@ test("with signatures, what counts is exactly what the last word on each object 
         if (current?.status === "True") expect(isAsSaid).toBe(true);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -111,6 +111,6 @@ test("without, no hour takes more than a fifth, or two, that nobody announced", 
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
