@@ -14,6 +14,8 @@
 {{- define "keyturn.rights.rotation" }}
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets","namespaced":true,"verbs":["get","list","watch"]}
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets/status","namespaced":true,"verbs":["patch"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"names":["keyturn-installation-key"],"verbs":["get"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"verbs":["create"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 {{- range $.kinds }}
@@ -30,9 +32,11 @@
 - {"group":"rieset.io","resource":"jwks/finalizers","namespaced":true,"verbs":["update"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["list","watch"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
+{{- if $.serving }}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"services","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"pods","namespaced":true,"verbs":["list"]}
+{{- end }}
 {{- end }}
 {{- define "keyturn.rights.checksum" }}
 {{- if or (not $.kinds) (has "secrets" $.kinds) }}
@@ -87,9 +91,6 @@
 {{- end }}
 {{- define "keyturn.rights.leases" }}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["get","create","update"]}
-{{- end }}
-{{- define "keyturn.rights.installationKey" }}
-- {"group":"","resource":"secrets","namespaced":true,"verbs":["get","create"]}
 {{- end }}
 {{- define "keyturn.rights.dashboard" }}
 - {"group":"authentication.k8s.io","resource":"tokenreviews","namespaced":false,"verbs":["create"]}

@@ -49,6 +49,7 @@ export async function doctorCommand(
     controllerAccess: declared,
     leaderElection: leaderElect && operatorNamespace !== undefined,
   });
+  const here = declared.map((rule) => (rule.inOwnNamespace ? { ...rule, namespace: operatorNamespace ?? "default" } : rule));
   const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
   const findings = await inSession(given, console, (session) =>
     examine({
@@ -56,7 +57,7 @@ export async function doctorCommand(
       clock: systemClock,
       features: chosen,
       controllers: leaderElect ? controllers.map(({ name }) => name) : [],
-      access: [...declared, ...manager.access, ...inPlaces],
+      access: [...here, ...manager.access, ...inPlaces],
       namespaces,
       operatorNamespace,
       serviceAccount,

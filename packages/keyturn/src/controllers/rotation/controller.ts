@@ -4,6 +4,7 @@ import {
   type BackoffOptions,
   type ControllerDefinition,
   fieldManagerOf,
+  installationKeyAccess,
   type Kind,
   type Moment,
   nameOf,
@@ -168,6 +169,7 @@ function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
   return [
     { kind: RotationTarget, verbs: ["get", "list", "watch"], why: "to know the targets" },
     { kind: RotationTarget, subresource: "status", verbs: ["patch"], why: "to report" },
+    ...installationKeyAccess(keyturn),
     ...kinds.map((kind): AccessRule => {
       const isHistory = kind.group === "" && kind.plural === "secrets";
       return {
