@@ -191,32 +191,39 @@ test("the agent gets what keyturn rbac --agent prints, in its namespace alone, a
   expect(rightsOf(without, agent)).toEqual(printed.filter((right) => !right.includes("leases")));
 });
 
-test("limited to namespaces there is no ClusterRole, whatever is chosen: what needs one is refused until it is asked for", { timeout: 600_000 }, async () => {
-  const inCluster = (objects: Awaited<ReturnType<typeof renderChart>>): readonly string[] =>
-    objects.filter(({ kind }) => kind.startsWith("Cluster")).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  await fc.assert(
-    fc.asyncProperty(choices, async (choice) => {
-      const limited = { ...choice, namespaces: ["shop", "keyturn-system"], dashboard: false };
-      const controllers = limited.controllers.filter((name) => name !== "sidecars");
-      fc.pre(controllers.length > 0);
-      const values = { ...valuesOf({ ...limited, controllers }), rbac: {} };
-      const objects = [...(await renderChart(values)), ...(await renderChart({ ...values, split: true }))];
-      expect(inCluster(objects)).toEqual([]);
-      const people = objects.filter(({ kind, metadata }) => kind === "Role" && /-(view|edit)$/.test(metadata.name));
-      expect(new Set(people.map(({ metadata }) => metadata.namespace)).size).toBe(2);
-    }),
-    { numRuns: 10, seed: 4 },
-  );
-  for (const [values, resource] of [
-    [{ controllers: { sidecars: { enabled: true } } }, "mutatingwebhookconfigurations"],
-    [{ dashboard: { enabled: true } }, "tokenreviews"],
-    [{ controllers: { checksum: { namespaceSelector: "team=a" } } }, "namespaces"],
-  ] as const) {
-    const limited = { ...values, namespaces: ["shop"] };
-    await expect(renderChart(limited)).rejects.toThrow(new RegExp(`namespaces: ${resource} belong to no namespace`));
-    expect(inCluster(await renderChart({ ...limited, rbac: { clusterRoles: true } }))).toEqual(["ClusterRole keyturn", "ClusterRoleBinding keyturn"]);
-  }
-});
+test(
+  "limited to namespaces there is no ClusterRole, whatever is chosen: what needs one is refused until it is asked for",
+  { timeout: 600_000 },
+  async () => {
+    const inCluster = (objects: Awaited<ReturnType<typeof renderChart>>): readonly string[] =>
+      objects.filter(({ kind }) => kind.startsWith("Cluster")).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    await fc.assert(
+      fc.asyncProperty(choices, async (choice) => {
+        const limited = { ...choice, namespaces: ["shop", "keyturn-system"], dashboard: false };
+        const controllers = limited.controllers.filter((name) => name !== "sidecars");
+        fc.pre(controllers.length > 0);
+        const values = { ...valuesOf({ ...limited, controllers }), rbac: {} };
+        const objects = [...(await renderChart(values)), ...(await renderChart({ ...values, split: true }))];
+        expect(inCluster(objects)).toEqual([]);
+        const people = objects.filter(({ kind, metadata }) => kind === "Role" && /-(view|edit)$/.test(metadata.name));
+        expect(new Set(people.map(({ metadata }) => metadata.namespace)).size).toBe(2);
+      }),
+      { numRuns: 10, seed: 4 },
+    );
+    for (const [values, resource] of [
+      [{ controllers: { sidecars: { enabled: true } } }, "mutatingwebhookconfigurations"],
+      [{ dashboard: { enabled: true } }, "tokenreviews"],
+      [{ controllers: { checksum: { namespaceSelector: "team=a" } } }, "namespaces"],
+    ] as const) {
+      const limited = { ...values, namespaces: ["shop"] };
+      await expect(renderChart(limited)).rejects.toThrow(new RegExp(`namespaces: ${resource} belong to no namespace`));
+      expect(inCluster(await renderChart({ ...limited, rbac: { clusterRoles: true } }))).toEqual([
+        "ClusterRole keyturn",
+        "ClusterRoleBinding keyturn",
+      ]);
+    }
+  },
+);
 
 test("with split, no process reads a Secret of the operator's namespace but the one that keeps the key, and that by its name", async () => {
   const choice: Choice = { controllers: features.map(({ name }) => name), namespaces: ["shop"], leaderElect: true, dashboard: false, flags: {} };

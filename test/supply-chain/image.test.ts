@@ -145,7 +145,8 @@ describe("the release workflow", () => {
 
   it("signs the image that it pushes, the chart that names it, and everything beside the release; npm gets provenance too", () => {
     const text = jobs["sign"]?.steps.map(({ run = "" }) => run).join("\n") ?? "";
-    for (const part of ["cosign sign --yes --recursive", 'cosign sign --yes "$CHARTS', "cosign sign-blob", "npm publish", "--provenance"]) expect(text).toContain(part);
+    for (const part of ["cosign sign --yes --recursive", 'cosign sign --yes "$CHARTS', "cosign sign-blob", "npm publish", "--provenance"])
+      expect(text).toContain(part);
     expect(text.indexOf("skopeo inspect --raw")).toBeLessThan(text.indexOf("skopeo copy"));
   });
 });

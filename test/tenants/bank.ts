@@ -63,7 +63,9 @@ export async function openBank(cluster: ClusterAccess): Promise<void> {
   const spec = { certificateSecret: "signer", configMapName: "tokens-jwks", nginxConfigMapName: "tokens-nginx" };
   await cluster.apply([
     source(namespace, "vault", "one"),
-    ...["live", "before"].map((name, index) => rotationTarget(namespace, name, { rotationSet: "vault", rotationOrder: index + 1, rotationDelay: "24h" })),
+    ...["live", "before"].map((name, index) =>
+      rotationTarget(namespace, name, { rotationSet: "vault", rotationOrder: index + 1, rotationDelay: "24h" }),
+    ),
     object("v1", "Secret", { namespace, name: "signer" }, tls),
     jwksConfig(namespace, "tokens", spec),
     object("rieset.io/v1alpha1", "JWKS", { namespace, name: "old" }, { spec: { certificateSecret: "signer", configMapName: "old-jwks" } }),
@@ -80,8 +82,14 @@ export async function openBank(cluster: ClusterAccess): Promise<void> {
     expect((await client.get<RotationTarget>(RotationTarget, of("before")))?.status?.currentVersion?.seq).toBe(1);
     expect((await client.get(ConfigMap, of("tokens-jwks")))?.data).toBeDefined();
     // nginx's pods come up by kwok.
-    for (const [kind, name] of [[JWKSConfig, "tokens"], [JWKS, "old"]] as const) expect(await isReady(cluster, kind, of(name))).toBe(true);
-    expect((await client.list(SecretCheckSum, { namespace })).items.filter(({ status }) => JSON.stringify(status).includes('"Current"'))).toHaveLength(1);
+    for (const [kind, name] of [
+      [JWKSConfig, "tokens"],
+      [JWKS, "old"],
+    ] as const)
+      expect(await isReady(cluster, kind, of(name))).toBe(true);
+    expect(
+      (await client.list(SecretCheckSum, { namespace })).items.filter(({ status }) => JSON.stringify(status).includes('"Current"')),
+    ).toHaveLength(1);
     expect(await isReady(cluster, EventingAuth, runtime)).toBe(true);
     const web = await client.get<Deployment>(Deployment, of("web"));
     expect(web?.status?.availableReplicas).toBe(1);
@@ -98,7 +106,18 @@ export async function isReady(cluster: ClusterAccess, kind: Kind, name: { readon
   return found?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 }
 
-const pictured: readonly Kind[] = [Secret, ConfigMap, Service, Deployment, RotationTarget, JWKSConfig, JWKS, SecretCheckSum, IngressCheckSum, EventingAuth];
+const pictured: readonly Kind[] = [
+  Secret,
+  ConfigMap,
+  Service,
+  Deployment,
+  RotationTarget,
+  JWKSConfig,
+  JWKS,
+  SecretCheckSum,
+  IngressCheckSum,
+  EventingAuth,
+];
 const places = ["bank", runtime.namespace, "kyma-system", installation];
 
 /** All that nobody else may change: objects of the neighbour, of issuing and of the installation, by name. */
@@ -117,7 +136,13 @@ export async function pictureOf(cluster: ClusterAccess): Promise<Readonly<Record
 /** Without what Kubernetes itself counts: pods come and go. */
 function partsOf(kind: Kind, found: Stored<KubeObject>): unknown {
   const { metadata, ...rest } = found;
-  const { managedFields: _fields, resourceVersion: _version, generation: _generation, annotations = {}, ...kept } = metadata as typeof metadata & {
+  const {
+    managedFields: _fields,
+    resourceVersion: _version,
+    generation: _generation,
+    annotations = {},
+    ...kept
+  } = metadata as typeof metadata & {
     readonly managedFields?: unknown;
     readonly generation?: unknown;
   };

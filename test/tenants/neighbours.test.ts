@@ -52,7 +52,11 @@ const owners = [
 function forgeries(namespace: string): readonly (readonly [Kind, KubeObject])[] {
   const seal = sealOf(randomBytes(32));
   return owners.flatMap((owner, index) => {
-    const proof = objectProof(seal, { setKey: keyOf({ namespace: "bank", name: "vault" }), targetKey: keyOf({ namespace: "bank", name: "live" }) }, { seq: 2, digest: "00", atMs: 0 });
+    const proof = objectProof(
+      seal,
+      { setKey: keyOf({ namespace: "bank", name: "vault" }), targetKey: keyOf({ namespace: "bank", name: "live" }) },
+      { seq: 2, digest: "00", atMs: 0 },
+    );
     const annotations = {
       "keyturn.io/owner": owner,
       [`${domain}/version`]: "2",
@@ -74,10 +78,7 @@ function forgeries(namespace: string): readonly (readonly [Kind, KubeObject])[] 
 
 /** Each gets a namespace of its own, as large as `evil`. */
 const attacks: readonly (readonly [string, (who: Actor, namespace: string) => Promise<unknown>])[] = [
-  [
-    "the marks of all others' objects",
-    (who, namespace) => Promise.all(forgeries(namespace).map(([kind, forged]) => put(who, kind, forged))),
-  ],
+  ["the marks of all others' objects", (who, namespace) => Promise.all(forgeries(namespace).map(([kind, forged]) => put(who, kind, forged)))],
   [
     "records of others' versions, and names of the installation's own objects",
     (who, namespace) =>
@@ -102,30 +103,76 @@ const attacks: readonly (readonly [string, (who: Actor, namespace: string) => Pr
     (who, namespace) =>
       Promise.all([
         put(who, Secret, source(namespace, "vault", "evil")),
-        ...["live", "before"].map((name, index) => cluster().client.create(kindOfTarget, rotationTarget(namespace, name, { rotationSet: "vault", rotationOrder: index + 1, deletionMode: "cascade" }))),
+        ...["live", "before"].map((name, index) =>
+          cluster().client.create(
+            kindOfTarget,
+            rotationTarget(namespace, name, { rotationSet: "vault", rotationOrder: index + 1, deletionMode: "cascade" }),
+          ),
+        ),
       ]),
   ],
   [
     "names that lead out of the namespace",
     (who, namespace) =>
       Promise.all(
-        ["..", ".", "../../bank/configmaps/tokens-jwks", "..%2f..%2fbank%2fconfigmaps%2ftokens-jwks", "bank/tokens-jwks", "x/status", "a?force=true", "a#b", "a\r\nx: y"].map((odd, index) =>
-          put(who, JWKS, object("rieset.io/v1alpha1", "JWKS", { namespace, name: `way-out-${index}` }, { spec: { certificateSecret: odd, configMapName: odd, nginxConfigMapName: `${odd}x` } })),
+        [
+          "..",
+          ".",
+          "../../bank/configmaps/tokens-jwks",
+          "..%2f..%2fbank%2fconfigmaps%2ftokens-jwks",
+          "bank/tokens-jwks",
+          "x/status",
+          "a?force=true",
+          "a#b",
+          "a\r\nx: y",
+        ].map((odd, index) =>
+          put(
+            who,
+            JWKS,
+            object(
+              "rieset.io/v1alpha1",
+              "JWKS",
+              { namespace, name: `way-out-${index}` },
+              { spec: { certificateSecret: odd, configMapName: odd, nginxConfigMapName: `${odd}x` } },
+            ),
+          ),
         ),
       ),
   ],
   [
     "a certificate of others' Secrets",
     async (who, namespace) => {
-      await put(who, JWKSConfig, jwksConfig(namespace, "tokens", { certificateSecret: "signer", configMapName: "tokens-jwks", mergedConfigMaps: ["old-jwks"] }));
-      await put(who, JWKS, object("rieset.io/v1alpha1", "JWKS", { namespace, name: "old" }, { spec: { certificateSecret: "../bank/signer", configMapName: "old-jwks" } }));
+      await put(
+        who,
+        JWKSConfig,
+        jwksConfig(namespace, "tokens", { certificateSecret: "signer", configMapName: "tokens-jwks", mergedConfigMaps: ["old-jwks"] }),
+      );
+      await put(
+        who,
+        JWKS,
+        object(
+          "rieset.io/v1alpha1",
+          "JWKS",
+          { namespace, name: "old" },
+          { spec: { certificateSecret: "../bank/signer", configMapName: "old-jwks" } },
+        ),
+      );
     },
   ],
   [
     "a rollout that never ends, and the injector's configuration",
     (who, namespace) =>
       Promise.all([
-        put(who, Deployment, deployment(namespace, "stuck", { [rolloutLabel]: rolloutLabelValue }, { [restartedAtAnnotation]: "2020-01-01T00:00:00Z", "sidecar.istio.io/inject": "false" })),
+        put(
+          who,
+          Deployment,
+          deployment(
+            namespace,
+            "stuck",
+            { [rolloutLabel]: rolloutLabelValue },
+            { [restartedAtAnnotation]: "2020-01-01T00:00:00Z", "sidecar.istio.io/inject": "false" },
+          ),
+        ),
         ...["istio-sidecar-injector", "istio-sidecar-injector-x", "istio"].map((name) =>
           put(who, ConfigMap, { metadata: { namespace, name, labels: { "istio.io/rev": "default" } }, ...{ data: { values: "{}", mesh: "{}" } } }),
         ),
@@ -143,7 +190,14 @@ describe("with ClusterRole edit in one namespace", () => {
     expect(await pictureOf(cluster())).toEqual(before);
     expect(await tenancy.probe("healthz")).toBe(200);
     const { items } = await cluster().client.list(Secret, { namespace: "bank" });
-    const stolen = await cluster().kubectl("get", "all,configmaps,jwksconfigs.keyturn.io,jwks.rieset.io,rotationtargets,events.events.k8s.io", "-n", "evil", "-o", "yaml");
+    const stolen = await cluster().kubectl(
+      "get",
+      "all,configmaps,jwksconfigs.keyturn.io,jwks.rieset.io,rotationtargets,events.events.k8s.io",
+      "-n",
+      "evil",
+      "-o",
+      "yaml",
+    );
     for (const { data = {} } of items) for (const value of Object.values(data)) expect(stolen).not.toContain(value);
   });
 
@@ -182,7 +236,11 @@ describe("with our kinds alone", () => {
       devices: { resources: { limits: { "nvidia.com/gpu": "4" } } },
     };
     for (const [name, nginx] of Object.entries(asked)) {
-      await put(dave, JWKSConfig, jwksConfig("bank", `d-${name}`, { ...spec, configMapName: `d-${name}-jwks`, nginxConfigMapName: `d-${name}-nginx`, nginx }));
+      await put(
+        dave,
+        JWKSConfig,
+        jwksConfig("bank", `d-${name}`, { ...spec, configMapName: `d-${name}-jwks`, nginxConfigMapName: `d-${name}-nginx`, nginx }),
+      );
     }
     for (const name of Object.keys(asked)) {
       await soon(async () => expect(await reasonOf(`d-${name}`, "Served")).toBe("NotAllowed"));
@@ -192,12 +250,29 @@ describe("with our kinds alone", () => {
 
   test("nothing that has a name they ask for is overwritten, and no Secret is shown to them", async () => {
     const names = ["password", "signer", "settings", "web"];
-    const read = (): Promise<unknown> =>
-      Promise.all(names.flatMap((name) => [Secret, ConfigMap, Service].map((kind: Kind) => cluster().client.get<KubeObject>(kind, { namespace: "bank", name }).then((found) => found && { ...found, status: undefined }))));
+    const taken = names.flatMap((name) => [Secret, ConfigMap, Service].map((kind: Kind) => ({ kind, name: { namespace: "bank", name } })));
+    const found = (): Promise<readonly (KubeObject | undefined)[]> =>
+      Promise.all(taken.map(({ kind, name }) => cluster().client.get<KubeObject>(kind, name)));
+    const there = (await found()).map((each) => each !== undefined);
+    // A name that nobody has is free.
+    const read = async (): Promise<readonly unknown[]> => (await found()).filter((_, index) => there[index]);
     const before = await read();
     for (const name of names) {
-      await put(dave, JWKSConfig, jwksConfig("bank", name, { certificateSecret: "password", certificateSecrets: ["signer"], configMapName: name, nginxConfigMapName: "settings-2" }));
-      await put(dave, kindOfTarget, rotationTarget("bank", `take-${name}`, { rotationSet: "vault", rotationOrder: 10 + names.indexOf(name), targetName: name }));
+      await put(
+        dave,
+        JWKSConfig,
+        jwksConfig("bank", name, {
+          certificateSecret: "password",
+          certificateSecrets: ["signer"],
+          configMapName: name,
+          nginxConfigMapName: "settings-2",
+        }),
+      );
+      await put(
+        dave,
+        kindOfTarget,
+        rotationTarget("bank", `take-${name}`, { rotationSet: "vault", rotationOrder: 10 + names.indexOf(name), targetName: name }),
+      );
     }
     for (const name of names) {
       await soon(async () => expect(await conditionsOf(JWKSConfig, name)).toMatch(/"Ready":"False/));
@@ -205,7 +280,10 @@ describe("with our kinds alone", () => {
     }
     await tenancy.isIdle();
     expect(await read()).toEqual(before);
-    const seen = JSON.stringify([await dave.client.list(JWKSConfig, { namespace: "bank" }), await dave.client.list(kindOfTarget, { namespace: "bank" })]);
+    const seen = JSON.stringify([
+      await dave.client.list(JWKSConfig, { namespace: "bank" }),
+      await dave.client.list(kindOfTarget, { namespace: "bank" }),
+    ]);
     expect(seen).not.toContain("hunter2-of-the-bank");
     expect(seen).not.toContain(encoded("hunter2-of-the-bank"));
   });

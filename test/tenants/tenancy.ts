@@ -30,7 +30,8 @@ export async function actor(cluster: ClusterAccess, user: string, namespace: str
   const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }];
   const apiVersion = "rbac.authorization.k8s.io/v1";
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: String(rights) };
-  if (typeof rights === "string") await cluster.apply({ apiVersion, kind: "RoleBinding", metadata: { namespace, name: user }, ...{ roleRef, subjects } });
+  if (typeof rights === "string")
+    await cluster.apply({ apiVersion, kind: "RoleBinding", metadata: { namespace, name: user }, ...{ roleRef, subjects } });
   const namespacedRules = typeof rights === "string" ? {} : { [namespace]: rights };
   const kubeconfig = await cluster.kubeconfigFor({ user, namespacedRules });
   const client = createClient(createHttpTransport(await loadConfig({ kubeconfig, env: {} })));
@@ -143,16 +144,18 @@ export class Tenancy implements AsyncDisposable {
     return readFileSync(this.#turns, "utf8").split("\n").filter(Boolean).map(Number);
   }
 
-  /** How many objects of a resource the operator's caches hold, counted once for each cache. */
-  async cached(resource: string): Promise<number> {
-    const lines = (await this.metrics()).split("\n").filter((line) => line.startsWith(`runtime_cache_objects{resource="${resource}"`));
+  /** How many bytes the operator's caches have read of a resource. */
+  async received(resource: string): Promise<number> {
+    const lines = (await this.metrics()).split("\n").filter((line) => line.startsWith(`runtime_cache_received_bytes{resource="${resource}"`));
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
   }
 
   /** Waits until the operator has nothing left to do at once. */
   async isIdle(): Promise<void> {
     await soon(async () => {
-      const busy = (await this.metrics()).split("\n").filter((line) => /^(?:workqueue_depth|controller_runtime_active_workers)\{.*\} [1-9]/.test(line));
+      const busy = (await this.metrics())
+        .split("\n")
+        .filter((line) => /^(?:workqueue_depth|controller_runtime_active_workers)\{.*\} [1-9]/.test(line));
       expect(busy).toEqual([]);
     });
   }

@@ -203,7 +203,11 @@ function rightsTable(access: readonly AccessRule[]): string {
   const rows = access.map(({ kind, subresource, verbs, namespace, inOwnNamespace, resourceNames, why }) => [
     `\`${kind.plural}${kind.group === "" ? "" : `.${kind.group}`}${subresource ? `/${subresource}` : ""}\``,
     verbs.join(", "),
-    [inOwnNamespace && "the operator's own namespace", namespace && `namespace \`${namespace}\``, resourceNames && `named ${resourceNames.map((name) => `\`${name}\``).join(", ")}`]
+    [
+      inOwnNamespace && "the operator's own namespace",
+      namespace && `namespace \`${namespace}\``,
+      resourceNames && `named ${resourceNames.map((name) => `\`${name}\``).join(", ")}`,
+    ]
       .filter((part) => part !== undefined)
       .join(", "),
     why,
