@@ -136,16 +136,7 @@ export async function pictureOf(cluster: ClusterAccess): Promise<Readonly<Record
 /** Without what Kubernetes itself counts: pods come and go. */
 function partsOf(kind: Kind, found: Stored<KubeObject>): unknown {
   const { metadata, ...rest } = found;
-  const {
-    managedFields: _fields,
-    resourceVersion: _version,
-    generation: _generation,
-    annotations = {},
-    ...kept
-  } = metadata as typeof metadata & {
-    readonly managedFields?: unknown;
-    readonly generation?: unknown;
-  };
+  const { managedFields: _fields, resourceVersion: _version, generation: _generation, annotations = {}, ...kept } = metadata;
   const { "deployment.kubernetes.io/revision": _revision, ...own } = annotations;
   const { status, ...content } = rest as { readonly status?: unknown };
   return { metadata: { ...kept, annotations: own }, ...content, ...(kind !== Deployment && { status }) };

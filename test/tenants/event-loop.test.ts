@@ -44,7 +44,7 @@ async function turnOf(write: () => Promise<unknown>, resource: string): Promise<
   return Math.max(0, ...tenancy.turns().slice(turns));
 }
 
-test("every object of the corpus that the API server takes", async () => {
+test("every object of the corpus that the API server takes", { timeout: 1_800_000 }, async () => {
   const seed = Number(process.env["SEED"] ?? 27);
   const corpus = poisonedObjects({ seed, mutations: Number(process.env["POISONS"] ?? 60) });
   const taken = new Map<string, number>();

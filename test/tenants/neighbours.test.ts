@@ -83,19 +83,29 @@ const attacks: readonly (readonly [string, (who: Actor, namespace: string) => Pr
     "records of others' versions, and names of the installation's own objects",
     (who, namespace) =>
       Promise.all([
-        put(who, Secret, { metadata: { namespace, name: "keyturn-installation-key" }, ...{ data: { key: randomBytes(32).toString("base64") } } }),
-        ...["vault-1", "vault-2", "vault-9007199254740992"].map((name) =>
-          put(who, Secret, {
-            metadata: {
-              namespace,
-              name,
-              labels: ours,
-              annotations: { [`${domain}/version`]: "9007199254740991", [`${domain}/rotation-set`]: "vault", [`${domain}/log`]: "[]" },
-            },
-            ...{ type: `${domain}/version`, data: { content: encoded("x") } },
-          }),
+        put(
+          who,
+          Secret,
+          object("v1", "Secret", { namespace, name: "keyturn-installation-key" }, { data: { key: randomBytes(32).toString("base64") } }),
         ),
-        put(who, ConfigMap, { metadata: { namespace, name: "keyturn-restarts" }, ...{ data: { restarts: "[]" } } }),
+        ...["vault-1", "vault-2", "vault-9007199254740992"].map((name) =>
+          put(
+            who,
+            Secret,
+            object(
+              "v1",
+              "Secret",
+              {
+                namespace,
+                name,
+                labels: ours,
+                annotations: { [`${domain}/version`]: "9007199254740991", [`${domain}/rotation-set`]: "vault", [`${domain}/log`]: "[]" },
+              },
+              { type: `${domain}/version`, data: { content: encoded("x") } },
+            ),
+          ),
+        ),
+        put(who, ConfigMap, object("v1", "ConfigMap", { namespace, name: "keyturn-restarts" }, { data: { restarts: "[]" } })),
       ]),
   ],
   [
@@ -174,7 +184,11 @@ const attacks: readonly (readonly [string, (who: Actor, namespace: string) => Pr
           ),
         ),
         ...["istio-sidecar-injector", "istio-sidecar-injector-x", "istio"].map((name) =>
-          put(who, ConfigMap, { metadata: { namespace, name, labels: { "istio.io/rev": "default" } }, ...{ data: { values: "{}", mesh: "{}" } } }),
+          put(
+            who,
+            ConfigMap,
+            object("v1", "ConfigMap", { namespace, name, labels: { "istio.io/rev": "default" } }, { data: { values: "{}", mesh: "{}" } }),
+          ),
         ),
       ]),
   ],

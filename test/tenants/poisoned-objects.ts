@@ -216,12 +216,12 @@ function named(): readonly Poison[] {
         },
       },
     }),
-    ...Object.entries(texts).map(([what, text]) =>
-      poison(`a spec of ${what}`, placeOf("JWKS"), {
-        rest: {
-          spec: { certificateSecret: text(300_000), configMapName: text(300_000), oldKeysTTL: text(300_000), reconcileInterval: text(300_000) },
-        },
-      }),
+    ...["certificateSecret", "configMapName", "oldKeysTTL", "reconcileInterval"].flatMap((field) =>
+      ["spaces", "digits", "brackets"].map((what) =>
+        poison(`a ${field} of ${what}`, placeOf("JWKS"), {
+          rest: { spec: { certificateSecret: "poison", configMapName: "poison-jwks", [field]: texts[what]?.(1_000_000) } },
+        }),
+      ),
     ),
     poison("40,000 ids", placeOf("SecretCheckSum"), {
       rest: {
@@ -278,21 +278,20 @@ function named(): readonly Poison[] {
 
 /** What any object can have in its metadata. */
 function inMetadata(): readonly Poison[] {
+  const each = Math.floor(annotationBytes / annotations.length) - 100;
+  const kinds = Object.values(texts);
   return places.flatMap((place) => [
-    ...Object.entries(texts).map(([what, text], index) => {
-      // In turn, so that each annotation meets several of the texts.
-      const read = annotations.filter((_, position) => position % 4 === index % 4);
-      const each = Math.floor(annotationBytes / read.length) - 100;
-      return poison(`annotations of ${what}`, place, {
-        metadata: { annotations: { ...place.marks, ...Object.fromEntries(read.map((key) => [key, text(each)])) } },
-      });
+    // Each annotation meets another text in each of them.
+    ...[0, 3, 6, 9].map((turn) => {
+      const values = annotations.map((key, index) => [key, kinds[(index + turn) % kinds.length]?.(each)]);
+      return poison(`long annotations, turned by ${turn}`, place, { metadata: { annotations: { ...place.marks, ...Object.fromEntries(values) } } });
     }),
     poison("10,000 annotations", place, {
       metadata: { annotations: Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`keyturn.io/a${index}`, "x"])) },
     }),
-    poison("5,000 owners", place, {
+    poison("500 owners", place, {
       metadata: {
-        ownerReferences: Array.from({ length: 5000 }, (_, index) => ({ apiVersion: "v1", kind: "ConfigMap", name: `o${index}`, uid: `u${index}` })),
+        ownerReferences: Array.from({ length: 500 }, (_, index) => ({ apiVersion: "v1", kind: "ConfigMap", name: `o${index}`, uid: `u${index}` })),
       },
     }),
   ]);

@@ -41,7 +41,7 @@ async function putPin(namespace: string, pin: string): Promise<void> {
   await cluster().apply([
     object("v1", "Secret", { namespace, name: "pin", annotations }, { data: { pin: encoded(pin) } }),
     object("v1", "Secret", { namespace, name: "signer" }, { data: { ...tls, pin: encoded(pin) } }),
-    object("v1", "Secret", { namespace, name: "site-1", annotations: version }, { data: { ...tls, pin: encoded(pin) } }),
+    object("v1", "Secret", { namespace, name: "site-1", annotations: version }, { type: "kubernetes.io/tls", data: { ...tls, pin: encoded(pin) } }),
   ]);
 }
 

@@ -40,7 +40,7 @@ async function worth(
   const whole = { fullnameOverride: installation, split: true, controllers, crds: { enabled: false }, ...values };
   const objects = await renderChart(whole, { name: installation, namespace: installation });
   const rights = objects.filter(({ kind }) => /^(?:Cluster)?Role|^ServiceAccount$/.test(kind));
-  const missing = new Set(rights.flatMap(({ metadata }) => (metadata["namespace"] as string | undefined) ?? []));
+  const missing = new Set(rights.flatMap(({ metadata }) => metadata.namespace ?? []));
   await cluster().apply([...missing].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })));
   await cluster().apply(rights);
   const entries = names.map(async (name) => {

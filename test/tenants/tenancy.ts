@@ -27,11 +27,11 @@ type Rights = "view" | "edit" | readonly PolicyRule[];
 
 /** Gives somebody rights in a namespace, and nothing else. */
 export async function actor(cluster: ClusterAccess, user: string, namespace: string, rights: Rights): Promise<Actor> {
-  const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: user }];
-  const apiVersion = "rbac.authorization.k8s.io/v1";
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: String(rights) };
-  if (typeof rights === "string")
-    await cluster.apply({ apiVersion, kind: "RoleBinding", metadata: { namespace, name: user }, ...{ roleRef, subjects } });
+  const apiGroup = "rbac.authorization.k8s.io";
+  if (typeof rights === "string") {
+    const binding = { roleRef: { apiGroup, kind: "ClusterRole", name: rights }, subjects: [{ kind: "User", apiGroup, name: user }] };
+    await cluster.apply(Object.assign({ apiVersion: `${apiGroup}/v1`, kind: "RoleBinding", metadata: { namespace, name: user } }, binding));
+  }
   const namespacedRules = typeof rights === "string" ? {} : { [namespace]: rights };
   const kubeconfig = await cluster.kubeconfigFor({ user, namespacedRules });
   const client = createClient(createHttpTransport(await loadConfig({ kubeconfig, env: {} })));

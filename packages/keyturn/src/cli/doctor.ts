@@ -1,5 +1,5 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
-import { managerAccess, systemClock } from "@keyturn/runtime";
+import { type AccessRule, managerAccess, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine, findingsText } from "../doctor/doctor.ts";
 import type { Feature } from "../feature/feature.ts";
@@ -49,7 +49,8 @@ export async function doctorCommand(
     controllerAccess: declared,
     leaderElection: leaderElect && operatorNamespace !== undefined,
   });
-  const here = declared.map((rule) => (rule.inOwnNamespace ? { ...rule, namespace: operatorNamespace ?? "default" } : rule));
+  const own = operatorNamespace ?? "default";
+  const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));
   const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
   const findings = await inSession(given, console, (session) =>
     examine({
