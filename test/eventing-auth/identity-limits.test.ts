@@ -181,3 +181,13 @@ describe("the way to a tenant", () => {
     expect((await identityErrorOf(provider.create(someOwner()))).message).toMatch(/closed/);
   });
 });
+
+it("a name that is too long to be found by has no application, and gets none", async () => {
+  await using ias = await startIasStandIn();
+  using providers = openProviders();
+  const provider = providers.forSecret(dataOf(ias));
+  const owner = { ...someOwner(), name: "n".repeat(248) };
+  expect(await provider.find(owner)).toEqual([]);
+  expect(await identityErrorOf(provider.create(owner))).toMatchObject({ code: "Terminal", message: expect.stringContaining("too long") });
+  expect(ias.counters.created).toBe(0);
+});

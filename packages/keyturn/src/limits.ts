@@ -62,6 +62,8 @@ export const limits = {
 
   /** istiod's answer about a pod: a pod has at most 1.5 MiB. */
   injectionAnswerBytes: 4 * MiB,
+  /** Answers that are kept, by template: those of all workloads there are, and not of all that a template ever was. Each has some 500 bytes. */
+  keptInjections: 20_000,
   /** An expression of CEL in a webhook. */
   celExpression: 10_000,
   /** The name of an image. */

@@ -266,10 +266,17 @@ export class SmallWorld {
     return {
       object,
       target: { type: "observed", secret: secret && keepTargetSecret(secret) },
-      provider: { type: "open", secretsOverlap: true, keepsGrants: false, replaces: false },
+      provider: { type: "open", url: "http://tenant", secretsOverlap: true, keepsGrants: false, replaces: false },
       tenant: {},
       ...(askedAtMs !== undefined && { askedAtMs }),
-      settings: { targetSecret: place, rotateAfterMs: 86_400_000, overlapMs: 600_000, checkCredentials: true, deletionPatienceMs: 3_600_000 },
+      settings: {
+        targetSecret: place,
+        rotateAfterMs: 86_400_000,
+        overlapMs: 600_000,
+        checkCredentials: true,
+        deletionPatienceMs: 3_600_000,
+        shownWithinMs: minuteMs,
+      },
     };
   }
 

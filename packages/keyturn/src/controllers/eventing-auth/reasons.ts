@@ -28,7 +28,8 @@ const conditionReasons = {
     health: "degraded",
   },
   ApplicationsMissing: {
-    meaning: "The identity provider has neither this application nor most others: it may be another tenant. Nothing is replaced.",
+    meaning:
+      "The identity provider does not have this application, and may be another one: the application was last seen elsewhere, or most others are missing too. Nothing is replaced.",
     health: "degraded",
   },
   ChangesTooOften: {
