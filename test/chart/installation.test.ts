@@ -160,7 +160,7 @@ test("an agent alone, beside its gateway in one pod: no operator, no kinds of ou
     agent: { enabled: true, replicaCount: 2, shareProcessNamespace: true, signalPidFile: "/certificates/nginx.pid", extraContainers: [gateway] },
   };
   const objects = await install(values, namespace);
-  expect(objects.map(({ kind }) => kind)).toEqual(["ServiceAccount", "Role", "RoleBinding", "Deployment"]);
+  expect(objects.map(({ kind }) => kind)).toEqual(["NetworkPolicy", "ServiceAccount", "Role", "RoleBinding", "Deployment"]);
   await expectReady("deployment", `${namespace}-agent`, namespace);
 });
 

@@ -169,8 +169,8 @@ test("with leaderElectNamespace the Leases are there, and the right to them too"
   const objects = await renderChart({ leaderElectNamespace: "leases", controllers: { checksum: { enabled: false }, jwks: { enabled: false } } });
   expect(rightsOf(objects, serviceAccount).filter((right) => right.includes("leases"))).toEqual([
     "leases coordination.k8s.io/leases[] create",
-    "leases coordination.k8s.io/leases[] get",
-    "leases coordination.k8s.io/leases[] update",
+    "leases coordination.k8s.io/leases[keyturn-rotation] get",
+    "leases coordination.k8s.io/leases[keyturn-rotation] update",
   ]);
 });
 

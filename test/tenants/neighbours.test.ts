@@ -1,5 +1,7 @@
 // What each user of a cluster can make an installation do to others: nothing. Everything is switched on, and whoever attacks is a real user of the API server.
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { ConfigMap, Deployment, type Kind, type KubeObject, keyOf, Secret, Service } from "@keyturn/runtime";
 import { everything } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
@@ -22,6 +24,7 @@ import {
   source,
   tenantNamespace,
 } from "./bank.ts";
+import { startKeyturn } from "../support/keyturn-process.ts";
 import { type Actor, actor, installation, rulesFor, Tenancy } from "./tenancy.ts";
 
 const cluster = useCluster(everything);
@@ -317,7 +320,68 @@ describe("with ConfigMaps alone", () => {
     }
     await carol.client.delete(ConfigMap, name);
     await soon(async () => expect(await document()).toEqual(before));
-    expect(await isReady(cluster(), JWKSConfig, { namespace: "bank", name: "tokens" })).toBe(true);
+    await soon(async () => expect(await isReady(cluster(), JWKSConfig, { namespace: "bank", name: "tokens" })).toBe(true));
+  });
+});
+
+describe("with ClusterRole view", () => {
+  test("no digest of a client secret is in anything that can be seen of the runtime that it is for", async () => {
+    const secret = await cluster().client.get(Secret, { namespace: "kyma-system", name: "eventing-webhook-auth" });
+    const clientSecret = Buffer.from(secret?.data?.["client_secret"] ?? "", "base64");
+    expect(clientSecret.length).toBeGreaterThan(0);
+    const victor = await actor(cluster(), "victor", runtime.namespace, "view");
+    await expect(victor.client.list(Secret, { namespace: runtime.namespace })).rejects.toMatchObject({ status: 403 });
+    const kinds = "eventingauths.operator.kyma-project.io,configmaps,events.events.k8s.io";
+    const seen = await cluster().kubectl("get", kinds, "-n", runtime.namespace, "-o", "yaml", `--kubeconfig=${victor.kubeconfig}`);
+    expect(seen).toContain(runtime.name);
+    const forms = [clientSecret, Buffer.from(clientSecret.toString("base64"))];
+    const digests = forms.flatMap((form) =>
+      ["md5", "sha1", "sha256", "sha512"].flatMap((algorithm) =>
+        (["hex", "base64", "base64url"] as const).map((encoding) => createHash(algorithm).update(form).digest(encoding)),
+      ),
+    );
+    // As little of one as could be mistaken for chance.
+    for (const text of [...forms.map(String), ...digests]) expect(seen).not.toContain(text.slice(0, 10));
+  });
+});
+
+describe("whoever looks at what tenants wrote", () => {
+  test("has a terminal that obeys nobody but the program", async () => {
+    const odd = "\u001b]0;owned\u0007\u001b[2J\u202egnirts\r\nsecond: line";
+    const hostile = object(
+      "rieset.io/v1alpha1",
+      "JWKS",
+      { namespace: "evil", name: "terminal", annotations: { "keyturn.io/paused": odd, "keyturn.io/revoke": odd } },
+      { spec: { certificateSecret: odd, configMapName: odd, oldKeysTTL: odd } },
+    );
+    await put(mallory, JWKS, hostile);
+    await servesOthers(cluster());
+    for (const words of [["status", "-A"], ["status", "-n", "evil", "jwks/terminal"], ["plan", "sidecars", "-A"], ["doctor"]]) {
+      const { output, exit } = startKeyturn(words, { KUBECONFIG: cluster().adminKubeconfig });
+      await exit;
+      expect(output.out + output.err).not.toBe("");
+      // oxlint-disable-next-line no-control-regex -- they are what it is about
+      expect((output.out + output.err).match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/g)).toBeNull();
+    }
+  });
+});
+
+describe("from any pod", () => {
+  test("500 idle connections keep no probe from being answered", async () => {
+    const sockets: Socket[] = [];
+    try {
+      for (let index = 0; index < 500; index++) {
+        const socket = connect({ host: "127.0.0.1", port: tenancy.healthPort, localAddress: "127.0.0.2" });
+        socket.on("error", () => socket.destroy());
+        sockets.push(socket);
+        await once(socket, "connect");
+      }
+      const statuses = [];
+      for (let index = 0; index < 8; index++) statuses.push(await tenancy.probe("healthz"), await tenancy.probe("readyz"));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
   });
 });
 

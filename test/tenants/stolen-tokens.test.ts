@@ -31,10 +31,17 @@ beforeAll(async () => {
   tenant = await cluster().namespace("tenant");
 });
 
+/** What is asked for, perhaps about one object alone. */
+type Right = readonly [group: string, resource: string, verb: string, name?: string];
+
 /** What the token of each controller can do where, with the chart's `split` and these values. */
 async function worth(
   values: object,
-  { installation, namespace = tenant }: { readonly installation: string; readonly namespace?: string },
+  {
+    installation,
+    namespace = tenant,
+    of = wishes,
+  }: { readonly installation: string; readonly namespace?: string; readonly of?: Readonly<Record<string, Right>> },
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const controllers = Object.fromEntries(["eventingAuth", "rotation", "jwks", "checksum", "sidecars"].map((name) => [name, { enabled: true }]));
   const whole = { fullnameOverride: installation, split: true, controllers, crds: { enabled: false }, ...values };
@@ -46,15 +53,22 @@ async function worth(
   const entries = names.map(async (name) => {
     const kubeconfig = await cluster().kubeconfigFor({ serviceAccount: { namespace: installation, name: `${installation}-${name}` } });
     const client = createClient(createHttpTransport(await loadConfig({ kubeconfig, env: {} })));
-    const can = async ([group, resource, verb]: readonly [string, string, string]): Promise<boolean> => {
+    const can = async ([group, resource, verb, name]: Right): Promise<boolean> => {
       const [plural = "", subresource] = resource.split("/");
-      const resourceAttributes = { namespace, group, verb, resource: plural, ...(subresource !== undefined && { subresource }) };
+      const resourceAttributes = {
+        namespace,
+        group,
+        verb,
+        resource: plural,
+        ...(subresource !== undefined && { subresource }),
+        ...(name !== undefined && { name }),
+      };
       const body = JSON.stringify({ apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } });
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
       const answer = await client.request({ method: "POST", path, headers: { "content-type": "application/json" }, body });
       return reviewSchema.parse(answer).status.allowed;
     };
-    const granted = await Promise.all(Object.entries(wishes).map(async ([wish, right]) => ((await can(right)) ? [wish] : [])));
+    const granted = await Promise.all(Object.entries(of).map(async ([wish, right]) => ((await can(right)) ? [wish] : [])));
     return [name, granted.flat()] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -94,4 +108,19 @@ test("limited to namespaces, nothing anywhere else, and nothing in the installat
       .poll(() => worth(limited, { installation, namespace }), { timeout: 60_000 })
       .toEqual(Object.fromEntries(names.map((name) => [name, []])));
   }
+});
+
+test("no controller's token takes the Lease of another, or what it remembers", async () => {
+  const installation = await cluster().namespace("stolen");
+  const leases = ["eventing-auth", "rotation", "jwks", "jwks-rieset", "checksum", "checksum-ingress", "sidecars", "restarts"];
+  const of = Object.fromEntries(leases.map((name) => [name, ["coordination.k8s.io", "leases", "update", `keyturn-${name}`] as const]));
+  await expect
+    .poll(() => worth({}, { installation, namespace: installation, of }), { timeout: 60_000 })
+    .toEqual({
+      "eventing-auth": ["eventing-auth"],
+      rotation: ["rotation"],
+      jwks: ["jwks", "jwks-rieset"],
+      checksum: ["checksum", "checksum-ingress"],
+      sidecars: ["sidecars", "restarts"],
+    });
 });

@@ -35,7 +35,11 @@ again in a namespace. An operator that is limited to namespaces gets its rights 
 {{- $wanted = append $wanted (dict "places" $places "right" .) }}
 {{- end }}
 {{- if .Values.leaderElect }}
-{{- range include "keyturn.rights.leases" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- range $name, $values := .Values.controllers }}
+{{- if $values.enabled }}
+{{- range include (printf "keyturn.rights.leases.%s" $name) $values | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- /* An Event about an object that belongs to no namespace goes to the namespace default. */ -}}
 {{- if $seesCluster }}

@@ -8,6 +8,7 @@ import { operatorFlags } from "../operator-flags.ts";
 import { paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";
+import { leaseNameOf } from "./manifests.ts";
 import { inSession } from "./session.ts";
 
 const flags = {
@@ -48,6 +49,7 @@ export async function doctorCommand(
     operatorNamespace: operatorNamespace ?? "default",
     controllerAccess: declared,
     leaderElection: leaderElect && operatorNamespace !== undefined,
+    leases: controllers.map(leaseNameOf),
   });
   const own = operatorNamespace ?? "default";
   const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));

@@ -165,12 +165,6 @@ describe("rbacObjects", () => {
         namespace: system
       rules:
       - apiGroups:
-        - ""
-        resources:
-        - secrets
-        verbs:
-        - create
-      - apiGroups:
         - coordination.k8s.io
         resources:
         - leases
@@ -207,7 +201,7 @@ describe("rbacObjects", () => {
         "cluster: nodes",
         "default: events",
         "shop: configmaps secrets secrets events widgets widgets/status",
-        "system: secrets leases",
+        "system: leases",
         "web: configmaps secrets secrets events widgets widgets/status",
       ]
     `);

@@ -177,18 +177,21 @@ export function managerAccess({
   operatorNamespace,
   controllerAccess,
   leaderElection = true,
+  leases,
 }: {
   readonly operatorNamespace: string;
   /** What the controllers declared: an Event about a cluster-scoped object goes to the namespace `default`. */
   readonly controllerAccess: readonly AccessRule[];
   /** Whether Leases are used. Default true. */
   readonly leaderElection?: boolean;
+  /** Their names, so that nobody can take those of other processes. Default: any. */
+  readonly leases?: readonly string[];
 }): ManagerAccess {
   const places: Record<string, readonly AccessRule[]> = {};
   const add = (namespace: string, rules: readonly AccessRule[]): void => {
     places[namespace] = [...(places[namespace] ?? []), ...rules];
   };
-  if (leaderElection) add(operatorNamespace, leaseAccess);
+  if (leaderElection) add(operatorNamespace, leaseAccess(leases));
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
   return { access: eventAccess, accessIn: places };
 }
