@@ -10,6 +10,8 @@ export const limits = {
 
   /** A `tls.crt`: far above any chain (a certificate is 1–2 kB), far below what would strain a cache. */
   certificateBytes: 128 * KiB,
+  /** A `ca.crt`: whole bundles of public authorities have 200 to 300 kB; no Secret is larger than this. */
+  authorityBytes: 1 * MiB,
   /** A `tls.key`: the longest RSA keys that OpenSSL uses, of 16,384 bits, take 13 kB. */
   privateKeyBytes: 32 * KiB,
   /** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */

@@ -16,7 +16,7 @@ import {
   type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificates.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../src/key-secret.ts";
 import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";
@@ -129,6 +129,7 @@ export class JwksWorld {
     const writes: Write[] = [];
     const notices: PlannedEvent[] = [];
     let left = crashAfter;
+    let isLooked = false;
     for (let round = 0; round < 8; round++) {
       for (const [part, { untilMs }] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(part);
       const plan = planJwks(this.observe(), { nowMs, refused: this.#refused, ...(this.clockSkew && { clockSkew: this.clockSkew }) });
@@ -160,6 +161,9 @@ export class JwksWorld {
       }
       left -= 1;
       this.#passed = new Map();
+      const isRollout: boolean = this.podsAreReady && !isLooked && plan.steps.some(({ kind }) => kind.kind === "Deployment");
+      isLooked ||= isRollout;
+      if (isRollout) continue;
       const isUnfinished = this.condition("Published") === "False Publishing" || this.status?.keys?.some(({ state }) => state === "Pending");
       if (left <= 0 || !isUnfinished || this.#refused.has("document") || (plan.nextAtMs ?? 0) > nowMs + 20) return { ...plan, writes, notices };
     }

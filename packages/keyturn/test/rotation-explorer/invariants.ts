@@ -148,6 +148,8 @@ export class Invariants {
     const before = this.given.get(target);
     if (before && before.seq > seq) return `E3: ${target} goes back from version ${before.seq} to ${seq}`;
     if (before?.seq === seq) return before.content === content ? undefined : `E3: version ${seq} is ${before.content} and ${content}`;
+    const publishedMs = world.waiting.has(target) ? (world.published.get(content) ?? Number.POSITIVE_INFINITY) : 0;
+    if (publishedMs > nowMs) return `publish-before: ${target} gets ${content}, whose key is not published for long enough`;
     const lost = this.#lost(world);
     if (lost !== undefined) return `E4: ${target} moves on, and ${lost} is lost`;
     return (
@@ -218,7 +220,7 @@ export class Invariants {
     if (behind !== undefined && plan.nextAtMs === undefined && happy !== undefined)
       return `E5: ${behind} does not hold ${source.content}, nothing will change that, and ${happy} says ${reasons.get(happy)}`;
     const empty = [...world.targets.keys()].find((name) => !world.objects.has(name));
-    const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker }) => blocker);
+    const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker, unpublished }) => blocker ?? unpublished);
     return empty !== undefined && !isStopped ? `E5: ${empty} has no object, and nobody says why` : undefined;
   }
 

@@ -93,6 +93,20 @@ const mistakes: readonly Mistake[] = [
     wrong: "dueMs: log.source.sinceMs }",
     world: "a source that flaps, goes and comes back",
   },
+  {
+    what: "R7: who waits for a publication takes what the rank before has",
+    file: rules,
+    right: "some(({ seq }) => seq === commit.seq) && publishedFromMs(member, commit) <= nowMs;",
+    wrong: "some(({ seq }) => seq === commit.seq);",
+    world: "targets that wait until keys are published",
+  },
+  {
+    what: "R7: time alone is enough for the first target",
+    file: rules,
+    right: "next !== undefined && publishedFromMs(member, next.version) <= nowMs &&",
+    wrong: "next !== undefined &&",
+    world: "targets that wait until keys are published",
+  },
 ];
 
 const controllers = join(import.meta.dirname, "../../src/controllers/rotation");
@@ -138,5 +152,5 @@ test.each(mistakes.map((mistake, index) => [mistake.what, mistake, index] as con
   const world = worlds[mistake.world];
   if (!world) throw new Error(`there is no world ${mistake.world}`);
   const { wrong } = explore({ ...world, decisions: await planted(mistake, index) });
-  expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|after|it does not|\w+ is refused)/);
+  expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|publish-before|after|it does not|\w+ is refused)/);
 });

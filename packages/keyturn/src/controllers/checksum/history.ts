@@ -94,7 +94,7 @@ function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
   return spec.announcement !== undefined && status?.reached === undefined;
 }
 
-function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
+export function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
   return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
 }
 

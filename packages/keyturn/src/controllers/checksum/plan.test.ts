@@ -257,6 +257,15 @@ describe("a large change", () => {
     expect(world.published).toEqual([nine.join(" ")]);
   });
 
+  test("says in a wider scope which one it is, for the command to be copied", () => {
+    const world = worldWith(...nine);
+    world.scopeArguments = ["--checksum.scope=all", "--checksum.publish-in=shop", "--checksum.namespace-selector=a=b,c in (d)"];
+    world.setLive("1-1");
+    expect(world.settle().statuses[0]?.conditions["Current"]?.message).toContain(
+      "`keyturn checksum allow -n shop --checksum.scope=all --checksum.publish-in=shop '--checksum.namespace-selector=a=b,c in (d)'`",
+    );
+  });
+
   test("is published when it is let through, also if something else changes meanwhile", () => {
     const world = worldWith(...nine);
     world.setLive("1-1", "2-1");

@@ -11,6 +11,7 @@ import {
   type StatusReport,
   type Write,
 } from "@keyturn/runtime";
+import { shellCommand } from "@keyturn/dashboard/contract";
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
@@ -32,6 +33,8 @@ import type { ConditionReason, EventReason } from "./reasons.ts";
 /** What was observed in a namespace, of one kind. */
 export interface Observation {
   readonly namespace: string;
+  /** The flags that say which scope it is, for commands in messages. */
+  readonly scopeArguments: readonly string[];
   /** What the names of this kind's checksums begin with. */
   readonly prefix: string;
   /** The objects as they are. */
@@ -174,21 +177,26 @@ function stateBefore(
 }
 
 /** Holds back what takes much away, unless it was announced. */
-function largeChange({ state, namespace }: Observation, { ids, count, peaks }: StateBefore, limits: ChangeLimits): Standing | undefined {
+function largeChange(
+  { state, namespace, scopeArguments }: Observation,
+  { ids, count, peaks }: StateBefore,
+  limits: ChangeLimits,
+): Standing | undefined {
   const counts = ids ? countChanges(ids, state.ids) : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
   const excess = excessOf(sincePeak(counts, peaks, state.ids.length), limits);
   if (excess === undefined) return undefined;
-  const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`keyturn checksum allow -n ${namespace}\``;
+  const allowCommand = shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments}`;
+  const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`${allowCommand}\``;
   return { reason: "LargeChange", message };
 }
 
 /** Holds back everything that no signed announcement speaks of. */
-function unannounced({ state, member, namespace }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
+function unannounced({ state, member, namespace, scopeArguments }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
   const unsaid = unspokenOf(wordsOf(announced), { state: () => state, get: member });
   if (unsaid === undefined) return undefined;
   return {
     reason: "Unannounced",
-    message: `${unsaid}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`keyturn checksum allow -n ${namespace} --sign\``,
+    message: `${unsaid}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`${shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments} --sign`}\``,
   };
 }
 

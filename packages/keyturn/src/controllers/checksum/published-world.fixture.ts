@@ -37,6 +37,7 @@ export class PublishedWorld {
   /** A Sunday. */
   nowMs = Date.UTC(2026, 10, 15, 12);
   policy = policy;
+  scopeArguments: readonly string[] = [];
   readonly objects = new Map<string, Stored<CheckSumObject>>();
   #live = new MemberSet();
 
@@ -69,7 +70,16 @@ export class PublishedWorld {
     const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix));
     const member = (name: string): Member | undefined => this.#live.get(name);
     const counting = this.objects.get(newestSettled(published)?.object.metadata.name ?? "");
-    const observation = { ...place, state: this.state, problems: this.#live.problems(), member, published, publishedIds: counting?.spec.ids };
+    const { scopeArguments } = this;
+    const observation = {
+      ...place,
+      scopeArguments,
+      state: this.state,
+      problems: this.#live.problems(),
+      member,
+      published,
+      publishedIds: counting?.spec.ids,
+    };
     return planChecksum(observation, this.policy, this.nowMs);
   }
 

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData, type TestCertificate } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
 import { limits } from "../../limits.ts";
-import { keepCertificateSecret, readCertificateChain, readSourceKey, type SourceSettings } from "./certificates.ts";
+import { keepCertificateSecret, readCertificateChain } from "../../key-secret.ts";
+import { readSourceKey, type SourceSettings } from "./certificates.ts";
 
 const own = makeCertificate();
 const other = makeCertificate();

@@ -27,8 +27,9 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
-import { type CertificateSecret, keepCertificateSecret, PassedSecrets } from "./certificates.ts";
+import { PassedSecrets } from "./certificates.ts";
 import { documentOf } from "./config-map.ts";
 import { type JwksObject, type Observation, observeJwks } from "./observe.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";

@@ -20,8 +20,9 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
+import type { CertificateSecret } from "../../key-secret.ts";
 import type { JwksStatus } from "./api.ts";
-import type { CertificateSecret, PassedSecrets } from "./certificates.ts";
+import type { PassedSecrets } from "./certificates.ts";
 import { isDocumentConfigMap, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { selectorOf } from "./nginx.ts";

@@ -5,6 +5,7 @@ import {
   ConfigMap,
   Deployment,
   earliest,
+  findCondition,
   isBeingDeleted,
   keyOf,
   keyOfObject,
@@ -19,8 +20,8 @@ import {
   type StatusReport,
   type Write,
 } from "@keyturn/runtime";
-import { type JwksStatus, replacedAnnotation } from "./api.ts";
-import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, timestamp } from "./config-map.ts";
+import type { JwksStatus } from "./api.ts";
+import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, revisionOf, timestamp } from "./config-map.ts";
 import { nextRemovalOf } from "./key-history.ts";
 import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
 import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, ownerOfObservation } from "./observe.ts";
@@ -77,16 +78,20 @@ export function servingOf(
   if (refusal) return { ...nothing, report: refusalReport(refusal), nginxConfigUpdated };
   if (!document) return { ...nothing, report: unavailable("nothing is published yet"), nginxConfigUpdated };
 
-  const options = optionsOf(observation, nginx, { document, documentName });
+  const revision = revisionOf(document);
+  if (revision === undefined) return { ...nothing, report: unavailable(`ConfigMap ${documentName} was edited by somebody else`), nginxConfigUpdated };
+
+  const options = optionsOf(observation, nginx, { documentName, revision });
   const { config, name, configMapName } = options;
+  const deployment = nginxDeployment(options);
   const changed = found(observation, ConfigMap, { ...name, name: configMapName })?.data?.[nginxConfigFile] !== config;
   return {
     objects: [
       [ConfigMap, nginxConfigMap(options)],
-      [Deployment, nginxDeployment(options)],
+      [Deployment, deployment],
       [Service, nginxService(options)],
     ],
-    ...rolloutOf(observation, { live: found(observation, Deployment, name), name: name.name, replicas: nginx.pods.replicas, nowMs }),
+    ...rolloutOf(observation, { live: found(observation, Deployment, name), wanted: deployment, nowMs }),
     nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
   };
 }
@@ -94,7 +99,7 @@ export function servingOf(
 function optionsOf(
   observation: Observation,
   nginx: NginxSettings,
-  { document, documentName }: { readonly document: ConfigMap; readonly documentName: string },
+  { documentName, revision }: { readonly documentName: string; readonly revision: number },
 ): NginxOptions {
   const { kind, object, secrets } = observation;
   const server = nginx.tlsSecret === undefined ? undefined : secrets.get(nginx.tlsSecret);
@@ -102,7 +107,7 @@ function optionsOf(
     name: { ...nameOfObject(observation), name: nginx.name },
     configMapName: nginx.configMapName,
     documentConfigMapName: documentName,
-    documentReplaced: document.metadata.annotations?.[replacedAnnotation],
+    documentRevision: `${revision}`,
     config: renderNginxConfig(nginx.answers),
     answers: nginx.answers,
     tls: nginx.tlsSecret === undefined ? undefined : { secret: nginx.tlsSecret, digest: hash("sha256", JSON.stringify(server ?? null)) },
@@ -144,6 +149,7 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
     nowMs,
   });
   const events = publication.changes.map(eventOfChange);
+  const cache = cacheOf(observation, settings, { served: serving.report, nowMs });
   const withdrawals = withdrawalsOf(observation, publication.withdrawn, settings.configMapName);
   const withdrawn = withdrawalSteps(observation, withdrawals, refused);
   return {
@@ -160,6 +166,8 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
     status: [
       reportOf(observation, {
         ...publication,
+        history: withAvailability(observation, publication, { served: serving.report, nowMs }),
+        cacheSeconds: cache.cacheSeconds,
         revoked: withdrawalReport(withdrawals, refused) ?? publication.revoked,
         signing: settings.sources[0],
         served: serving.report,
@@ -167,9 +175,40 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
       }),
     ],
     events: publication.events,
-    nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs]),
+    nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs, cache.nextAtMs]),
     urgent: publication.urgent || withdrawn.length > 0,
   };
+}
+
+/** The history with since when each key can be had by whoever asks. A document that somebody edited or deleted meanwhile was had without it. */
+function withAvailability(
+  { object }: Observation,
+  { history, isIntact, configMap }: Publication,
+  { served, nowMs }: { readonly served: JwksCondition | undefined; readonly nowMs: number },
+): History {
+  const isKnown = isIntact && (!served || findCondition(object.status?.conditions, "Served") !== undefined);
+  const isAvailable = served ? served.status === "True" : configMap !== undefined;
+  const keys = history.keys.map((key) => {
+    const sinceMs = isKnown ? key.availableSinceMs : undefined;
+    return { ...key, availableSinceMs: isAvailable ? (sinceMs ?? nowMs) : sinceMs };
+  });
+  return { ...history, keys };
+}
+
+/** For how long somebody may keep a document, and when that is less: what was handed out with a longer time is kept for that. */
+function cacheOf(
+  { object }: Observation,
+  { cacheSeconds, nginx }: JwksSettings,
+  { served, nowMs }: { readonly served: JwksCondition | undefined; readonly nowMs: number },
+): { readonly cacheSeconds: number; readonly nextAtMs?: number } {
+  const { cacheSeconds: longerSeconds = 0, conditions } = object.status ?? {};
+  if (!nginx || longerSeconds <= cacheSeconds) return { cacheSeconds };
+  if (served?.status !== "True") return { cacheSeconds: longerSeconds };
+  const before = findCondition(conditions, "Served");
+  // Times of conditions are cut to whole seconds.
+  const shorterSinceMs = before?.status === "True" ? Date.parse(before.lastTransitionTime) + 1000 : nowMs;
+  const endMs = shorterSinceMs + longerSeconds * 1000;
+  return endMs <= nowMs ? { cacheSeconds } : { cacheSeconds: longerSeconds, nextAtMs: endMs };
 }
 
 /** What is to be published is written down, and nothing else is done or said until it is. */
@@ -177,6 +216,7 @@ function announcement(observation: Observation, publication: Publication): JwksP
   const { status } = observation.object;
   const report = reportOf(observation, {
     ...publication,
+    cacheSeconds: status?.cacheSeconds,
     served: undefined,
     signing: undefined,
     nginxConfigUpdated: status?.nginxConfigUpdated,
@@ -259,6 +299,7 @@ function blocked(observation: Observation, published: JwksCondition, refused: Mo
         history: { ...before, keys, revoked },
         published,
         revoked: withdrawalReport(withdrawals, refused) ?? null,
+        cacheSeconds: object.status?.cacheSeconds,
         served: undefined,
         signing: undefined,
         nginxConfigUpdated: object.status?.nginxConfigUpdated,
@@ -287,6 +328,7 @@ export type JwksFields = Omit<JwksStatus, "conditions">;
 /** What the status is made from. */
 interface StatusInput {
   readonly history: History;
+  readonly cacheSeconds: number | undefined;
   /** The ConfigMap says what the sources say. */
   readonly published: JwksCondition;
   /** Every pod answers with it; absent if none are asked for. */
@@ -303,7 +345,7 @@ interface StatusInput {
 
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
 function reportOf({ kind, object }: Observation, input: StatusInput): StatusReport<JwksFields> {
-  const { history, published, served, truncated, revoked, signing, nginxConfigUpdated } = input;
+  const { history, cacheSeconds, published, served, truncated, revoked, signing, nginxConfigUpdated } = input;
   const { generation } = object.metadata;
   const { jwksVerified, lastKeyID } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
@@ -325,6 +367,7 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
       keys: keyStatusesOf(history),
       ...(history.revoked.length > 0 && { revoked: [...history.revoked] }),
       ...(history.revision > 0 && { revision: history.revision }),
+      ...(cacheSeconds !== undefined && { cacheSeconds }),
       ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
       ...(lastKey !== undefined && { lastKeyID: lastKey }),
       ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),

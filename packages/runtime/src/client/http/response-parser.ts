@@ -256,8 +256,11 @@ function readHeaders(head: string): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (let start = head.indexOf("\r\n"); start >= 0;) {
     const end = head.indexOf("\r\n", start + 2);
-    const [name, value] = readHeader(head.slice(start + 2, end < 0 ? head.length : end));
+    const line = head.slice(start + 2, end < 0 ? head.length : end);
+    const [name, value] = readHeader(line);
     const known = headers[name];
+    // With a tab behind it, the coding is another one to llhttp, which then takes the chunks for the body.
+    if (name === "transfer-encoding" && line.includes("\t")) throw new MalformedResponse("the answer has a transfer encoding with a tab");
     // Two lengths are two readings, also where they agree.
     if (known !== undefined && name === "content-length") throw new MalformedResponse("the answer has two lengths");
     headers[name] = known === undefined ? value : `${known}, ${value}`;
