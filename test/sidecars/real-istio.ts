@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { MutatingWebhookConfiguration } from "@keyturn/runtime";
+import { isRecord, type MutatingWebhook, type MutatingWebhookConfiguration } from "@keyturn/runtime";
 import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
@@ -22,7 +22,7 @@ const objectSchema = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string() }),
   data: z.record(z.string(), z.string()).default({}),
-  webhooks: z.array(z.looseObject({ name: z.string() })).default([]),
+  webhooks: z.array(z.custom<MutatingWebhook>((value) => isRecord(value) && "admissionReviewVersions" in value)).default([]),
 });
 
 /** All installations of a state, until it is disposed of. */
@@ -70,8 +70,8 @@ export class RealIstio implements AsyncDisposable {
     const caBundle = Buffer.from(authority.certificate).toString("base64");
     for (const { kind, metadata, webhooks } of objects) {
       if (kind !== "MutatingWebhookConfiguration") continue;
-      const reached = webhooks.map((webhook) => ({ ...webhook, clientConfig: { url, caBundle } }));
-      this.configurations.push({ metadata: { name: metadata.name }, webhooks: reached as unknown as MutatingWebhookConfiguration["webhooks"] & {} });
+      const reached = webhooks.map((webhook) => Object.assign({}, webhook, { clientConfig: { url, caBundle } }));
+      this.configurations.push({ metadata: { name: metadata.name }, webhooks: reached });
     }
   }
 }
