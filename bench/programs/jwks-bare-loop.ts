@@ -44,7 +44,18 @@ function writesFor(object: Stored<JWKSConfig>): () => Promise<void> {
   const nowMs = Date.now();
   const settings = settingsOfJwksConfig(object, installation);
   const plan = planJwks(
-    { kind: JWKSConfig, object, settings, secrets, passed: new Map(), merged: new Map(), owned: [], pods: undefined, configMapIntervalMs: 0 },
+    {
+      kind: JWKSConfig,
+      object,
+      settings,
+      secrets,
+      passed: new Map(),
+      merged: new Map(),
+      passedMerged: new Map(),
+      owned: [],
+      pods: undefined,
+      configMapIntervalMs: 0,
+    },
     { nowMs, refused: new Map() },
   );
   return async () => {

@@ -38,6 +38,8 @@ export const limits = {
   foreignKeyText: 4096,
   /** All annotations of an object may have 256 KiB together; the rest is left to others. */
   historyBytes: 192 * KiB,
+  /** What a Secret or merged ConfigMap held between two runs of its object. When there was more, that is said. */
+  passedStates: 64,
   /** Revoked names that are remembered. */
   revokedNames: 1000,
 

@@ -101,11 +101,11 @@ const mistakes: readonly Mistake[] = [
     world: "targets that wait until keys are published",
   },
   {
-    what: "R7: time alone is enough for the first target",
+    what: "R7: the first target takes what another already has",
     file: rules,
-    right: "next !== undefined && publishedFromMs(member, next.version) <= nowMs &&",
-    wrong: "next !== undefined &&",
-    world: "targets that wait until keys are published",
+    right: "if (publishedFromMs(member, live) > nowMs) continue;",
+    wrong: "",
+    world: "a new set that waits until keys are published",
   },
 ];
 

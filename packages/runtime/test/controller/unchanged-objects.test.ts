@@ -83,7 +83,8 @@ describe("apply, read, apply again sends nothing; apply, edit, apply sends what 
 
   it("of every kind that the API server stores", async ({ annotate }) => {
     const kinds = await servedKinds();
-    expect(new Set(kinds.keys())).toEqual(new Set(Object.keys(generated)));
+    // The oldest Kubernetes that is supported serves fewer.
+    expect([...kinds.keys()].filter((id) => !(id in generated))).toEqual([]);
     for (const [id, kind] of kinds) {
       for (const [index, object] of objectsOf(id, kind).entries()) await tryOne(kind, object, seededRandom(seed * 1000 + index));
     }

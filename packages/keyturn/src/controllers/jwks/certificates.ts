@@ -1,6 +1,6 @@
 // From a Secret with a certificate or a public key to the key that it gives, or why there is none; and what the Secret held between two runs.
 import type { KeyObject } from "node:crypto";
-import { type Change, nameOf, type ObjectKey } from "@keyturn/runtime";
+import { nameOf, type ObjectKey } from "@keyturn/runtime";
 import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
 import { limits } from "../../limits.ts";
 import { keyMembersOf, keyUseOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
@@ -68,42 +68,60 @@ function whyNoChain({ pem }: WithCertificates): string {
   return pem.unfinished ? "it breaks off within a certificate" : "there is no PEM certificate in it";
 }
 
-// What Secrets held between two runs: a key that came and went before it could be published may have signed all the same.
+// What sources held between two runs: a key that came and went before it could be published may have signed all the same.
 
-/** So many are remembered of a Secret: more in one go are no keys that anybody signs with. */
-const maxPassed = 16;
+/** What a source held since the last run that ended well, and how much of it is not remembered. */
+export interface Passed<V> {
+  readonly states: readonly V[];
+  readonly missed: number;
+}
 
 /**
- * Remembers, for objects that this process works on, what their Secrets held since the last run that ended well.
+ * Remembers, for objects that this process works on, what their sources of one kind held since the last run that ended well.
  * In memory alone: what a run has seen of it is written down in the object's status.
  */
-export class PassedSecrets {
-  /** By the object, then by the Secret's name. */
-  readonly #held = new Map<ObjectKey, Map<string, CertificateSecret[]>>();
+export class PassedStates<V> {
+  /** By the object, then by the source's name. */
+  readonly #held = new Map<ObjectKey, Map<string, Passed<V>>>();
+  readonly #isNothing: (state: V) => boolean;
 
-  /** A Secret of these objects has changed. */
-  changed(change: Change<CertificateSecret>, objects: readonly ObjectKey[]): void {
-    if (change.type === "added" || change.previous.type === "empty") return;
-    const { name } = nameOf(change.key);
+  constructor(isNothing: (state: V) => boolean) {
+    this.#isNothing = isNothing;
+  }
+
+  /** A source of these objects is another than `previous`, if it was anything before. */
+  changed(source: ObjectKey, previous: V | undefined, objects: readonly ObjectKey[]): void {
+    if (previous === undefined || this.#isNothing(previous)) return;
+    const { name } = nameOf(source);
     for (const object of objects) {
       const held = this.#held.get(object);
-      held?.set(name, [...(held.get(name) ?? []), change.previous].slice(-maxPassed));
+      const { states, missed } = held?.get(name) ?? { states: [], missed: 0 };
+      const all = [...states, previous];
+      const kept = all.slice(-limits.passedStates);
+      held?.set(name, { states: kept, missed: missed + all.length - kept.length });
     }
   }
 
-  /** What these Secrets of an object held since the last run. From now on they are looked after. */
-  since(object: ObjectKey, names: readonly string[]): ReadonlyMap<string, readonly CertificateSecret[]> {
+  /** What these sources of an object held since the last run. From now on they are looked after. */
+  since(object: ObjectKey, names: readonly string[]): ReadonlyMap<string, Passed<V>> {
     const held = this.#held.get(object);
     if (!held) this.#held.set(object, new Map());
-    return new Map(names.flatMap((name) => (held?.has(name) ? [[name, [...(held.get(name) ?? [])]] as const] : [])));
+    return new Map(
+      names.flatMap((name) => {
+        const passed = held?.get(name);
+        return passed ? [[name, passed] as const] : [];
+      }),
+    );
   }
 
   /** A run has ended well: what it had seen is written down. What has come since stays. */
-  completed(object: ObjectKey, seen: ReadonlyMap<string, readonly CertificateSecret[]>): void {
+  completed(object: ObjectKey, seen: ReadonlyMap<string, Passed<V>>): void {
     const held = this.#held.get(object);
-    for (const [name, secrets] of seen) {
-      const left = held?.get(name)?.filter((secret) => !secrets.includes(secret)) ?? [];
-      if (left.length > 0) held?.set(name, left);
+    for (const [name, { states, missed }] of seen) {
+      const now = held?.get(name);
+      const left = now?.states.filter((state) => !states.includes(state)) ?? [];
+      const missedSince = (now?.missed ?? 0) - missed;
+      if (left.length > 0 || missedSince > 0) held?.set(name, { states: left, missed: Math.max(0, missedSince) });
       else held?.delete(name);
     }
   }

@@ -184,6 +184,21 @@ describe("names", () => {
     expect(writesOf(world.run(t0 + 2)).filter((write) => write.startsWith("delete"))).toEqual(["delete ConfigMap keys"]);
   });
 
+  test("what cannot be removed is told, and holds up nothing else", () => {
+    put();
+    world.run(t0);
+    const { nginxConfigMapName: _, ...spec } = world.spec;
+    world.spec = spec;
+    world.refuse = (write) => (write.verb === "delete" && write.kind.kind === "Service" ? "no" : undefined);
+    put(second);
+    world.run(t0 + hourMs);
+    expect([world.kids.length, deployment(), world.condition("Published")]).toEqual([2, undefined, "True Published"]);
+    expect(world.condition("Ready")).toBe("False RemovalRefused");
+    world.refuse = () => undefined;
+    world.run(t0 + 2 * hourMs);
+    expect([world.condition("Ready"), world.objects.has("services/shop/site")]).toEqual(["True Ready", false]);
+  });
+
   test("without nginx its objects go", () => {
     put();
     world.run(t0);

@@ -28,6 +28,7 @@ import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, 
 import {
   documentPart,
   eventOfChange,
+  missedEvents,
   type Publication,
   publicationOf,
   revocationsOf,
@@ -152,6 +153,8 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
   const cache = cacheOf(observation, settings, { served: serving.report, nowMs });
   const withdrawals = withdrawalsOf(observation, publication.withdrawn, settings.configMapName);
   const withdrawn = withdrawalSteps(observation, withdrawals, refused);
+  // The old document goes only when there is a new one.
+  const removals = removalsOf(observation, { ...settings, cleanupOnDelete: settings.cleanupOnDelete && document !== undefined });
   return {
     steps: [
       ...withdrawn,
@@ -160,8 +163,7 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
         ? apply(observation, ConfigMap, publication.configMap, { part: documentPart, input: documentOf(publication.configMap) ?? "", events })
         : []),
       ...serving.objects.flatMap(([kind, wanted]) => apply(observation, kind, wanted, { part: nginxPart })),
-      // The old document goes only when there is a new one.
-      ...removalsOf(observation, { ...settings, cleanupOnDelete: settings.cleanupOnDelete && document !== undefined }),
+      ...removals.filter(({ part = "" }) => !refused.has(part)),
     ],
     status: [
       reportOf(observation, {
@@ -171,10 +173,11 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
         revoked: withdrawalReport(withdrawals, refused) ?? publication.revoked,
         signing: settings.sources[0],
         served: serving.report,
+        left: removalReport(removals, refused),
         nginxConfigUpdated: serving.nginxConfigUpdated,
       }),
     ],
-    events: publication.events,
+    events: [...publication.events, ...missedEvents(observation)],
     nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs, cache.nextAtMs]),
     urgent: publication.urgent || withdrawn.length > 0,
   };
@@ -226,7 +229,7 @@ function announcement(observation: Observation, publication: Publication): JwksP
   return {
     steps: [],
     status: [{ ...report, conditions: { ...(!hasReady && Ready && { Ready }), Published } }],
-    events: publication.events,
+    events: [...publication.events, ...missedEvents(observation)],
     nextAtMs: publication.nextAtMs,
   };
 }
@@ -317,7 +320,21 @@ function removalsOf(observation: Observation, { configMapName, cleanupOnDelete, 
     ...(nginx ? [named(ConfigMap, nginx.configMapName), named(Deployment, nginx.name), named(Service, nginx.name)] : []),
   ]);
   const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(`${resourceOf(kind)}/${keyOfObject(object)}`));
-  return deletionsOf(observation, unwanted, cleanupOnDelete);
+  // What does not let itself be removed holds up nothing else.
+  return deletionsOf(observation, unwanted, cleanupOnDelete).map((write) => Object.assign(write, { part: `removal of ${inWords(write)}` }));
+}
+
+function inWords({ kind, ...write }: Write): string {
+  return `${kind.kind} ${write.verb === "delete" ? write.name.name : write.object.metadata.name}`;
+}
+
+/** What is said of objects that are no longer wanted and are still there; undefined if there are none. */
+function removalReport(removals: readonly Write[], refused: Moment["refused"]): JwksCondition | undefined {
+  const messages = removals.flatMap((write) => {
+    const refusal = refused.get(write.part ?? "");
+    return refusal ? `${inWords(write)} is no longer wanted and cannot be removed: ${refusal.message}` : [];
+  });
+  return messages.length > 0 ? { status: "False", reason: "RemovalRefused", message: messages.join("; ") } : undefined;
 }
 
 // What an object's status says, made from what is published and what stands in the way.
@@ -333,6 +350,8 @@ interface StatusInput {
   readonly published: JwksCondition;
   /** Every pod answers with it; absent if none are asked for. */
   readonly served: JwksCondition | undefined;
+  /** What is no longer wanted and cannot be removed; absent if there is nothing. */
+  readonly left?: JwksCondition | undefined;
   /** Retired keys had to go early, null if not; absent to leave what is said about it. */
   readonly truncated?: JwksCondition | null;
   /** Every revocation means a key; null if nothing is revoked. */
@@ -345,13 +364,13 @@ interface StatusInput {
 
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
 function reportOf({ kind, object }: Observation, input: StatusInput): StatusReport<JwksFields> {
-  const { history, cacheSeconds, published, served, truncated, revoked, signing, nginxConfigUpdated } = input;
+  const { history, cacheSeconds, published, served, left, truncated, revoked, signing, nginxConfigUpdated } = input;
   const { generation } = object.metadata;
   const { jwksVerified, lastKeyID } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
   const signs = history.keys.find(({ standing, source }) => standing.state === "Active" && source === signing)?.jwk.kid;
   const lastKey = signing === undefined && history.keys.some(({ jwk }) => jwk.kid === lastKeyID) ? lastKeyID : signs;
-  const blocking = [published, served].find((condition) => condition?.status === "False");
+  const blocking = [published, served, left].find((condition) => condition?.status === "False");
   return {
     regarding: { kind, object },
     conditions: {

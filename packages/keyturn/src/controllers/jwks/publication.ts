@@ -236,10 +236,10 @@ interface ReadSource extends Source {
   readonly problem: Extract<SourceResult, { type: "refused" }> | undefined;
 }
 
-function sourcesOf({ secrets, passed, merged }: Observation, settings: JwksSettings, nowMs: number): readonly ReadSource[] {
+function sourcesOf({ secrets, passed, merged, passedMerged }: Observation, settings: JwksSettings, nowMs: number): readonly ReadSource[] {
   const own = settings.sources.map((name) => {
     const result = readSourceKey(secrets.get(name), settings, nowMs);
-    const before = (passed.get(name) ?? []).map((secret) => readSourceKey(secret, settings, nowMs));
+    const before = (passed.get(name)?.states ?? []).map((secret) => readSourceKey(secret, settings, nowMs));
     return {
       name,
       keys: result.type === "key" ? [result.key] : undefined,
@@ -247,16 +247,16 @@ function sourcesOf({ secrets, passed, merged }: Observation, settings: JwksSetti
       passed: before.flatMap((each) => (each.type === "key" ? each.key : [])),
     };
   });
-  return [...own, ...settings.mergedConfigMaps.map((name) => mergedSource(name, merged.get(name)))];
+  return [...own, ...settings.mergedConfigMaps.map((name) => mergedSource(name, merged.get(name), passedMerged.get(name)?.states))];
 }
 
 /** What stands before the name of a ConfigMap that keys come from; no Secret's name has a slash. */
 const configMapPrefix = "configmap/";
 
 /** A ConfigMap of others, with all its keys under their own names. */
-function mergedSource(name: string, text: string | undefined): ReadSource {
+function mergedSource(name: string, text: string | undefined, before: readonly string[] = []): ReadSource {
   const keys = entriesOf(text ?? "");
-  const source = { name: configMapPrefix + name, passed: [] };
+  const source = { name: configMapPrefix + name, passed: before.flatMap(entriesOf) };
   if (text === undefined) {
     const message = `there is none with the label ${mergedLabel}: "true"`;
     return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceNotFound", message } };
@@ -383,6 +383,16 @@ function truncatedReport(
   if (dropped === 0 || keys.length >= maxKeys) return null;
   const message = `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`;
   return { status: "True", reason: "DocumentTooLarge", message };
+}
+
+/** What nobody can publish any more: a source changed so often between two runs that not all that it held was remembered. */
+export function missedEvents({ passed, passedMerged }: Observation): readonly PlannedEvent[] {
+  const sources = [...passed, ...[...passedMerged].map(([name, each]) => [configMapPrefix + name, each] as const)];
+  return sources.flatMap(([name, { missed }]): readonly PlannedEvent[] => {
+    if (missed === 0) return [];
+    const message = `${wordsOfSource(name)} changed so often that ${missed} of its states were not remembered: keys that only they had are not published`;
+    return [{ type: "Warning", reason: "KeysMissed" satisfies KeyReason, message }];
+  });
 }
 
 /** Of a document that was taken over: what Keyturn would not publish by itself, and what it cannot go on publishing. */
