@@ -12,6 +12,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth, providerAnnotation } from "./api.ts";
+import { intentOf } from "./application-choice.ts";
 import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
@@ -90,7 +91,7 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
     case "locate":
       return locateApplication(observation, context);
     case "forget":
-      return forgetApplication(observation, context);
+      return replaceApplication(observation, context);
     case "deleteApplication":
       return deleteApplication(step, observation, context);
     case "issue":
@@ -127,6 +128,13 @@ async function createApplication(observation: Observation, context: StepContext)
   if (context.shared.hasAsked)
     throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
   context.shared.hasAsked = true;
+  const before = intentOf(observation);
+  // What this process itself asked for has failed, which was said.
+  if (before !== undefined && observation.askedAtMs === undefined && !provider.listMade) {
+    const { name } = observation.object.metadata;
+    const message = `a client was asked for at ${new Date(before).toISOString()}, and nobody knows what became of it: if it was made, it is left at the server with the name ${name}, and nobody has its credentials`;
+    context.record({ type: "Warning", reason: "ApplicationMayBeLeft", message });
+  }
   const asking = await recordAsked("asking", observation, context);
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
   const object = await recordApplication(asking, created.id, context);
@@ -204,6 +212,16 @@ async function locateApplication(observation: Observation, context: StepContext)
 
 function located(context: StepContext): Readonly<Record<string, string>> {
   return { [providerAnnotation]: providerOf(context).url };
+}
+
+/** Another one is made after that, unless the provider has one for the object. */
+async function replaceApplication(observation: Observation, context: StepContext): Promise<Observation> {
+  const after = await forgetApplication(observation, context);
+  const id = observation.object.status?.iasApplication?.uuid ?? "";
+  const problem = providerOf(context).listMade ? "is gone" : "is gone, or can no longer be managed and is left there";
+  const wasOurs = observation.tenant.application === "deleted";
+  if (!wasOurs) context.record({ type: "Warning", reason: "ApplicationGone", message: `application ${id} ${problem}; another one is made` });
+  return after;
 }
 
 /** Takes the id of an application out of the status. */
