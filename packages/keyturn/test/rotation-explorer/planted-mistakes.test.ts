@@ -20,6 +20,7 @@ const rules = "rules.ts";
 const renumbered = "targets that are deleted, made again, joined and renumbered";
 const flags = "an operator with other flags, whose writes are refused";
 const lost = "records that are lost and edited";
+const cutFill = "a first fill that is cut, and whose objects are edited";
 
 const mistakes: readonly Mistake[] = [
   {
@@ -75,8 +76,8 @@ const mistakes: readonly Mistake[] = [
   {
     what: "content that is nowhere is gone on without",
     file: "plan.ts",
-    right: "if (lost.length > 0) return",
-    wrong: "if (lost.length > 1e9) return",
+    right: "const stopped = lost.length > 0 ?",
+    wrong: "const stopped = lost.length > 1e9 ?",
     world: "records and objects that are lost",
   },
   {
@@ -92,6 +93,27 @@ const mistakes: readonly Mistake[] = [
     right: "dueMs: log.source.sinceMs + delayMs }",
     wrong: "dueMs: log.source.sinceMs }",
     world: "a source that flaps, goes and comes back",
+  },
+  {
+    what: "what the source was while nobody looked is taken for what it is",
+    file: "source.ts",
+    right: "isFirstLook === true && ",
+    wrong: "isFirstLook !== isFirstLook && ",
+    world: "a source that is another while nobody looks",
+  },
+  {
+    what: "a second change of the set within one moment is not noted",
+    file: "shape.ts",
+    right: "return isKnown ? log :",
+    wrong: "return sinceMs === shape.next?.sinceMs ? log :",
+    world: "targets that are renumbered again and again",
+  },
+  {
+    what: "an object that says nothing is taken for none",
+    file: "blockers.ts",
+    right: "if (unknown.length === 0) return undefined;",
+    wrong: "if (unknown.length < 9) return undefined;",
+    world: cutFill,
   },
 ];
 

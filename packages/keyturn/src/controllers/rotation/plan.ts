@@ -11,6 +11,7 @@ import {
   pauseEnds,
   type SetBlocker,
   setBlockerOf,
+  unknownBlocker,
   usedUpBlocker,
   withoutPastPauses,
 } from "./blockers.ts";
@@ -183,7 +184,8 @@ export function planRotation(observed: SetObservation, nowMs: number, outerBlock
   if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation));
   const staying = world.ranks.flatMap((rank) => rank.members.filter((target) => !isRemoved(target, rank, noted)));
   const lost = lostVersions(noted.log.commits, { ...observation, targets: staying });
-  if (lost.length > 0) return { ...blockedPlan(world, lostBlocker(observation, lost)), writes: [] };
+  const stopped = lost.length > 0 ? lostBlocker(observation, lost) : unknownBlocker(observation, noted.log.commits);
+  if (stopped) return { ...blockedPlan(world, stopped), writes: [] };
   return advance(world, noted, nowMs);
 }
 
