@@ -14,6 +14,8 @@ interface Mistake {
   readonly wrong: string;
   /** Where it is found. */
   readonly world: string;
+  /** By how many actions more than the world has by itself. Default none. */
+  readonly more?: number;
 }
 
 const rules = "rules.ts";
@@ -107,6 +109,7 @@ const mistakes: readonly Mistake[] = [
     right: "return isKnown ? log :",
     wrong: "return sinceMs === shape.next?.sinceMs ? log :",
     world: "targets that are renumbered again and again",
+    more: 1,
   },
   {
     what: "an object that says nothing is taken for none",
@@ -159,6 +162,6 @@ async function planted({ file, right, wrong }: Mistake, index: number): Promise<
 test.each(mistakes.map((mistake, index) => [mistake.what, mistake, index] as const))("%s", async (_, mistake, index) => {
   const world = worlds[mistake.world];
   if (!world) throw new Error(`there is no world ${mistake.world}`);
-  const { wrong } = explore({ ...world, decisions: await planted(mistake, index) });
+  const { wrong } = explore({ ...world, depth: world.depth + (mistake.more ?? 0), decisions: await planted(mistake, index) });
   expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|after|it does not|\w+ is refused)/);
 });
