@@ -8,7 +8,7 @@ INSTALLED := node_modules/.installed
 # What tests that run real pods need besides; only root can run them.
 NODE_PARTS := runc:runc:- nft:nftables:- ip:iproute2:- busybox:busybox-static:- buildah:buildah:-
 
-.PHONY: help run test check lint format generate build image audit bench bench-quick clean setup
+.PHONY: help run test test-keycloak check lint format generate build image audit bench bench-quick clean setup
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: setup ## check everything: generated files, lint, types, all tests (K8S=ol
 	@npm run --silent lint
 	@npm run --silent typecheck
 	@npm run --silent test
+
+test-keycloak: setup ## check OpenID registration against a real Keycloak, which Maven fetches (164 MB, once); needs Java 17 or newer and Maven
+	@KEYCLOAK_HOME="$$(node tools/keycloak.ts)" && export KEYCLOAK_HOME && [ -n "$$KEYCLOAK_HOME" ] && npm run --silent test -- --project source test/eventing-auth/openid-servers.test.ts
 
 check: $(INSTALLED) ## lint, types, and the tests that need no cluster: the daily loop, below a minute
 	@npm run --silent lint

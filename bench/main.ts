@@ -20,7 +20,7 @@ import { describeControlPlane, describeMachine } from "./measure/control-plane.t
 import { runScenario, type ScenarioResult } from "./measure/rounds.ts";
 import { judge } from "./measure/verdict.ts";
 import { readOptions } from "./options.ts";
-import { type BenchRun, goalTable, readRun, resultsPage, writeRun } from "./results.ts";
+import { type BenchRun, goalTable, readRun, resultsPage, withNewer, writeRun } from "./results.ts";
 import { schedule, type Scheduled } from "./scenarios/index.ts";
 
 const told = readOptions(process.argv.slice(2));
@@ -44,9 +44,8 @@ async function bench(): Promise<void> {
   // Built now if need be, and not in the time of the first scenario.
   await findBinaries(["etcd", "kube-apiserver", "kubectl"]);
   const contestants = await findContestants(say);
-  const chosen = schedule(contestants).filter(
-    ({ scenario, quickS }) => scenario.id.includes(only ?? "") && (!quick || only !== undefined || quickS !== undefined),
-  );
+  const all = schedule(contestants);
+  const chosen = all.filter(({ scenario, quickS }) => scenario.id.includes(only ?? "") && (!quick || only !== undefined || quickS !== undefined));
   if (chosen.length === 0) throw new Error(`choosing scenarios: none has ${only} in its name`);
   say(`${chosen.length} scenarios in about ${Math.ceil(chosen.reduce((sum, each) => sum + secondsOf(each), 0) / 60)} minutes`);
   const { results, failures } = await measureAll(chosen, writesBaseline ? 3 : 1);
@@ -55,10 +54,15 @@ async function bench(): Promise<void> {
   const run: BenchRun = { command: quick ? "make bench-quick" : "make bench", date, facts, results, failures };
   if (failures.length > 0) process.exitCode = 1;
 
-  if (only !== undefined) return void process.stdout.write(resultsPage(run));
+  if (only !== undefined) {
+    if (options.write) {
+      const ids = all.map(({ scenario }) => scenario.id);
+      writeFull(withNewer(readRun(join(folder, "results.json")), run, ids));
+    }
+    return void process.stdout.write(resultsPage(run));
+  }
   if (!quick) {
-    writeRun(run, join(folder, "results.json"));
-    writePage(run, folder);
+    writeFull(run);
     process.stdout.write(`${goalTable(results.flatMap(judge))}\n\nall figures: bench/RESULTS.md\n`);
   } else if (!baseline) {
     if (failures.length > 0) throw new Error("writing the baseline: not every scenario could be measured; it stays as it is");
@@ -71,6 +75,11 @@ async function bench(): Promise<void> {
     writePage(run, reports);
     await guardRun(results, { baseline, chosen });
   }
+}
+
+function writeFull(run: BenchRun): void {
+  writeRun(run, join(folder, "results.json"));
+  writePage(run, folder);
 }
 
 function writePage(run: BenchRun, where: string): void {

@@ -12,6 +12,13 @@ test("says what it can be told, and what was wrong", () => {
   });
 });
 
+test("writes a part into the results only where it was measured as they were", () => {
+  expect(readOptions(["--only", "job-restart", "--write"])).toMatchObject({ type: "options", options: { write: true } });
+  for (const args of [["--write"], ["--only", "x", "--quick", "--write"]]) {
+    expect(readOptions(args)).toMatchObject({ type: "message", exitCode: 2, text: expect.stringContaining("--write: only with --only") });
+  }
+});
+
 test("does everything when told nothing", () => {
   expect(readOptions([])).toMatchObject({ type: "options", options: { quick: false, render: false, "write-baseline": false } });
   expect(readOptions(["--only", "sync", "--rounds", "5"])).toMatchObject({ options: { only: "sync", rounds: "5" } });

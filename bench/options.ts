@@ -9,6 +9,7 @@ const known = {
   },
   rounds: { type: "string", value: "N", help: "exactly so many rounds, whatever they take" },
   only: { type: "string", value: "TEXT", help: "only scenarios with this in their name; prints the page and leaves every file as it is" },
+  write: { type: "boolean", default: false, help: "with --only: puts what was measured into results.json and RESULTS.md, and says when" },
   "write-baseline": { type: "boolean", default: false, help: "with --quick: three times the rounds, and their ratios become the baseline" },
   render: { type: "boolean", default: false, help: "measures nothing, and writes the page again from results.json" },
   help: { type: "boolean", default: false, help: "prints this" },
@@ -26,6 +27,7 @@ export function readOptions(args: readonly string[]): Told {
     if (options.help) return { type: "message", text: help(), exitCode: 0 };
     if (options.rounds !== undefined && !/^[1-9]\d*$/.test(options.rounds))
       throw new Error(`--rounds ${options.rounds}: a number of rounds is wanted`);
+    if (options.write && (options.only === undefined || options.quick)) throw new Error("--write: only with --only, and at full size");
     return { type: "options", options };
   } catch (error) {
     return { type: "message", text: `${error instanceof Error ? error.message : String(error)}\n\n${help()}`, exitCode: 2 };

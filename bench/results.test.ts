@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
-import { type BenchRun, goalTable, readRun, resultsPage, writeRun } from "./results.ts";
+import { type BenchRun, goalTable, readRun, resultsPage, withNewer, writeRun } from "./results.ts";
 
 const ratio = { text: "digest: time", contestant: "a", metric: "ms", type: "ratio", of: "b", atMost: 1.1 } as const;
 const limit = { text: "hold, ms", contestant: "a", metric: "hold", type: "limit", below: 25, over: "worst" } as const;
@@ -112,4 +112,26 @@ test("a run is kept without what belongs to the machine, and its page can be wri
   writeRun(run, kept);
   expect(readFileSync(kept, "utf8")).not.toContain("/home/me");
   expect(resultsPage(readRun(kept))).toBe(resultsPage(run));
+});
+
+test("what is measured later by itself takes its place in the run, with its date and what differs of the machine", () => {
+  const [race] = run.results;
+  if (!race) throw new Error("the run has a result");
+  const later = (id: string): BenchRun => ({
+    ...run,
+    date: "2026-11-18",
+    facts: ["2 cores", "Linux 7"],
+    results: [{ ...race, scenario: { ...race.scenario, id, title: id }, rounds: 5 }],
+  });
+  const ids = ["race", "walk"];
+  const both = withNewer(run, later("walk"), ids);
+  expect(both.results.map(({ scenario, rounds }) => [scenario.id, rounds])).toEqual([
+    ["race", 1],
+    ["walk", 5],
+  ]);
+  expect(resultsPage(both)).toContain("`walk`: 5 rounds in 61 s, measured by itself: 2026-11-18; Linux 7.");
+  expect(withNewer(both, later("race"), ids).results.map(({ scenario, rounds }) => [scenario.id, rounds])).toEqual([
+    ["race", 5],
+    ["walk", 5],
+  ]);
 });

@@ -35,6 +35,16 @@ export function readRun(file: string): BenchRun {
   return content as BenchRun;
 }
 
+/** The run with what was measured after it, by itself, in place of what it has of the same scenarios; in the order of `ids`. */
+export function withNewer(run: BenchRun, newer: BenchRun, ids: readonly string[]): BenchRun {
+  const elsewhere = newer.facts.filter((fact) => !run.facts.includes(fact));
+  const measured = [newer.date, ...elsewhere].join("; ");
+  const fresh = newer.results.map((result) => ({ ...result, measured }));
+  const isFresh = ({ scenario: { id } }: ScenarioResult): boolean => fresh.some((result) => result.scenario.id === id);
+  const results = [...run.results.filter((result) => !isFresh(result)), ...fresh];
+  return { ...run, results: results.toSorted((a, b) => ids.indexOf(a.scenario.id) - ids.indexOf(b.scenario.id)) };
+}
+
 function inDigits(value: unknown): unknown {
   return typeof value === "number" ? Number(value.toPrecision(6)) : value;
 }
@@ -95,7 +105,7 @@ function whoTookPart(results: readonly ScenarioResult[]): string {
   return [...settings].map((setting) => `- ${setting}`).join("\n");
 }
 
-function scenarioSection({ scenario, results, rounds, tookMs }: ScenarioResult): readonly string[] {
+function scenarioSection({ scenario, results, rounds, tookMs, measured }: ScenarioResult): readonly string[] {
   const cell = (samples: readonly Sample[], metric: string): string => {
     const values = samples.map((sample) => sample[metric]).filter((value) => value !== undefined);
     return values.length === 0 ? "" : withSpread(summarize(values), 1);
@@ -105,7 +115,7 @@ function scenarioSection({ scenario, results, rounds, tookMs }: ScenarioResult):
     `## ${scenario.title}`,
     scenario.method,
     markdownTable(["contestant", ...scenario.metrics.map(headingOf)], rows),
-    `\`${scenario.id}\`: ${rounds} ${rounds === 1 ? "round" : "rounds"} in ${(tookMs / 1000).toFixed(0)} s.`,
+    `\`${scenario.id}\`: ${rounds} ${rounds === 1 ? "round" : "rounds"} in ${(tookMs / 1000).toFixed(0)} s${measured === undefined ? "" : `, measured by itself: ${measured}`}.`,
   ];
 }
 

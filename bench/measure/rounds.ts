@@ -17,6 +17,8 @@ export interface ScenarioResult {
   readonly rounds: number;
   /** With its preparation. */
   readonly tookMs: number;
+  /** When and where it was measured, if not with the others. */
+  readonly measured?: string;
 }
 
 /** How long a scenario goes on. */

@@ -16,7 +16,7 @@ import {
 } from "@keyturn/runtime";
 import * as z from "zod";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { keepCertificateSecret } from "../../packages/keyturn/src/controllers/jwks/certificates.ts";
+import { keepCertificateSecret } from "../../packages/keyturn/src/key-secret.ts";
 import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { nginxInstallation } from "../../packages/keyturn/src/controllers/jwks/flags.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";
@@ -44,7 +44,18 @@ function writesFor(object: Stored<JWKSConfig>): () => Promise<void> {
   const nowMs = Date.now();
   const settings = settingsOfJwksConfig(object, installation);
   const plan = planJwks(
-    { kind: JWKSConfig, object, settings, secrets, passed: new Map(), merged: new Map(), owned: [], pods: undefined, configMapIntervalMs: 0 },
+    {
+      kind: JWKSConfig,
+      object,
+      settings,
+      secrets,
+      passed: new Map(),
+      merged: new Map(),
+      passedMerged: new Map(),
+      owned: [],
+      pods: undefined,
+      configMapIntervalMs: 0,
+    },
     { nowMs, refused: new Map() },
   );
   return async () => {

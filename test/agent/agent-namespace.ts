@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createLogger, crdOf, loadConfig, policyRules, Secret } from "@keyturn/runtime";
+import { createLogger, crdOf, type KubeObject, loadConfig, policyRules, Secret } from "@keyturn/runtime";
 import { type Authority, type ClusterAccess, createAuthority, issueCertificate, type KeyPair } from "@keyturn/runtime/testing";
 import { onTestFinished } from "vitest";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
@@ -70,11 +70,18 @@ export class AgentNamespace {
     return new AgentNamespace(cluster, namespace, kubeconfig);
   }
 
-  async put(name: string, { certificate, privateKey, version }: Certificate): Promise<void> {
+  async put(name: string, certificate: Certificate): Promise<void> {
+    await this.cluster.apply(this.secretOf(name, certificate));
+  }
+
+  /** The Secret as a manifest. */
+  secretOf(
+    name: string,
+    { certificate, privateKey, version }: Certificate,
+  ): KubeObject & { readonly apiVersion: string; readonly kind: string; readonly type: string; readonly data: Readonly<Record<string, string>> } {
     const metadata = { namespace: this.namespace, name, annotations: { [defaultVersionAnnotation]: String(version) } };
     const data = { "tls.crt": Buffer.from(certificate).toString("base64"), "tls.key": Buffer.from(privateKey).toString("base64") };
-    const secret = { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data };
-    await this.cluster.apply(secret);
+    return { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", data };
   }
 
   async remove(name: string): Promise<void> {

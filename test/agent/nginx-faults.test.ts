@@ -1,14 +1,15 @@
 // A real nginx, the operator, an agent, handshakes all the time, and one fault after the other in single certificates, in the whole set and on the disk:
 // no handshake fails, and none gets a certificate that nobody meant.
-import { appendFile, chmod, cp, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, chmod, cp, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Secret } from "@keyturn/runtime";
 import { issueCertificate } from "@keyturn/runtime/testing";
 import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { runKeyturn } from "../support/keyturn-process.ts";
 import { verifiedNamespace } from "../checksum/verified-namespace.ts";
-import { AgentNamespace, authority, certificateFor, type RunningAgent } from "./agent-namespace.ts";
+import { AgentNamespace, authority, type Certificate, certificateFor, type RunningAgent, servedIn } from "./agent-namespace.ts";
 import { nginxCommand } from "./tls-configuration.ts";
 import { gatewayFolder, startTlsGateway } from "./tls-gateway.ts";
 
@@ -68,6 +69,75 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   await put("one.test", 6);
   await gateway.seen({ "one.test": "one.test 6" });
 
+  // Texts that no certificate is, in a Secret among the others and in a namespace that nobody chose; a CA that cannot be read.
+  const endless = { certificate: `-----BEGIN CERTIFICATE-----${"\n".repeat(8000)}`, privateKey: "-----BEGIN PRIVATE KEY-----", version: 1 };
+  await world.put("web-9", endless);
+  await (await AgentNamespace.make(cluster(), "elsewhere")).put("web-9", endless);
+  await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: "web-4" }, { data: { "ca.crt": "Y2E=" } });
+  await put("two.test", 6);
+  await gateway.seen({ "two.test": "two.test 6", "four.test": "four.test 4" });
+  await stateIs(agent, { state: "verified", heldCount: 1, alarms: [{ alarm: "BadCertificate" }] });
+  await world.remove("web-9");
+  await cluster().client.mergePatch(Secret, { namespace: place.namespace, name: "web-4" }, { data: { "ca.crt": null } });
+  await stateIs(agent, { state: "verified", alarms: [] });
+
+  // Two announce at the same time, the second when the batch of the first is half-written: neither is adopted before that is whole.
+  const batches = {
+    first: { "web-1": certificateFor("one.test", 8), "web-2": certificateFor("two.test", 8) },
+    second: { "web-3": certificateFor("three.test", 8) },
+  };
+  const announce = async (batch: Readonly<Record<string, Certificate>>): Promise<void> => {
+    const file = join(await temporaryFolder(), "batch.json");
+    await writeFile(
+      file,
+      Object.entries(batch)
+        .map(([name, each]) => JSON.stringify(world.secretOf(name, each)))
+        .join("\n---\n"),
+    );
+    const access = ["--kubeconfig", cluster().adminKubeconfig, "-n", place.namespace];
+    await soon(async () => expect(await runKeyturn("checksum", "announce", "-f", file, ...access)).toMatchObject({ code: 0 }));
+  };
+  await announce(batches.first);
+  await world.put("web-1", batches.first["web-1"]);
+  await announce(batches.second);
+  await world.put("web-3", batches.second["web-3"]);
+  await soon(async () => expect(await operator.metrics()).toMatch(/keyturn_checksum_awaited\{kind="SecretCheckSum",.*\} 1/));
+  await stateIs(agent, { state: "holding", alarms: [], differenceCounts: { changed: expect.any(Number) } });
+  await gateway.seen({ "one.test": "one.test 6", "three.test": "three.test 4" });
+  expect(gateway.handshakes.some(({ certificate }) => certificate === "one.test 8" || certificate === "three.test 8")).toBe(false);
+  await world.put("web-2", batches.first["web-2"]);
+  await gateway.seen({ "one.test": "one.test 8", "two.test": "two.test 8", "three.test": "three.test 8" });
+  await stateIs(agent, { state: "verified", alarms: [] });
+
+  // The disk is damaged while the agent is away and no API server answers: what is whole stays as it is, and the newest set stays the newest.
+  const unreachable = join(await temporaryFolder(), "kubeconfig");
+  await writeFile(
+    unreachable,
+    (await readFile(world.kubeconfig, "utf8")).replace(/"?server"?: *"?https:[^",\n]*"?/, (server) =>
+      server.replace(/https:[^",\n]*/, "https://127.0.0.1:9"),
+    ),
+  );
+  const offline: readonly (() => Promise<unknown>)[] = [
+    () => appendFile(join(folder, "current", "web-5", "tls.crt"), "x"),
+    () => truncate(join(folder, "current", "manifest.json"), 100),
+    async () => {
+      const [older = ""] = (await readdir(join(folder, "generations"))).toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+      await cp(join(folder, "generations", older), join(folder, "generations", older.replace(/^\d+/, "999")), { recursive: true });
+      await rm(join(folder, "current"));
+    },
+  ];
+  for (const damage of offline) {
+    const served = await servedIn(folder);
+    await agent.stop();
+    await damage();
+    agent = await world.start({ folder, notice, pauseMs: 500, kubeconfig: unreachable });
+    await stateIs(agent, { alarms: expect.arrayContaining([expect.objectContaining({ alarm: "Unreachable" })]) });
+    expect(await servedIn(folder)).toEqual(served);
+    await agent.stop();
+    agent = await start();
+    await stateIs(agent, { state: "verified", alarms: [] });
+  }
+
   // The disk is damaged while the agent is away: a certificate is edited, another torn, a key opened to all, the manifest cut off, `current` a folder.
   const damages: readonly (() => Promise<unknown>)[] = [
     () => appendFile(join(folder, "current", "web-3", "tls.crt"), "x"),
@@ -75,6 +145,12 @@ test("whatever goes wrong, only certificates that were meant are served", { time
     () => chmod(join(folder, "current", "web-5", "tls.key"), 0o644),
     () => truncate(join(folder, "current", "manifest.json"), 100),
     () => writeFile(join(folder, "current", "web-3", "tls.crt"), certificateFor("three.test", 668).certificate),
+    async () => {
+      const [elsewhere, planted] = [await temporaryFolder(), `9999-${"0".repeat(32)}`];
+      await writeFile(join(elsewhere, "manifest.json"), "planted");
+      await symlink(elsewhere, join(folder, "generations", planted));
+      await chmod(folder, 0o777);
+    },
     async () => {
       await cp(join(folder, "current"), join(folder, "copy"), { recursive: true, dereference: true });
       await rm(join(folder, "current"));
@@ -85,11 +161,12 @@ test("whatever goes wrong, only certificates that were meant are served", { time
     await agent.stop();
     await damage();
     agent = await start();
-    await put("two.test", 7 + index);
-    await gateway.seen({ "two.test": `two.test ${7 + index}`, "three.test": "three.test 4" });
+    await put("two.test", 9 + index);
+    await gateway.seen({ "two.test": `two.test ${9 + index}`, "three.test": "three.test 8" });
     await stateIs(agent, { state: "verified", alarms: [] });
   }
   expect((await stat(join(folder, "current", "web-5", "tls.key"))).mode & 0o777).toBe(0o600);
+  expect((await stat(folder)).mode & 0o022).toBe(0);
 
   await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(2000));
   expect(gateway.failures).toEqual([]);

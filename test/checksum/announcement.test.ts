@@ -5,8 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Namespace, ownedWriter, type Secret } from "@keyturn/runtime";
+import type { RunningOperator } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { inParts } from "../../packages/keyturn/src/controllers/checksum/announce.ts";
+import { confirmationOf, readSigningKey } from "../../packages/keyturn/src/controllers/checksum/announcement.ts";
+import { announcementObjects, refuseOddTime } from "../../packages/keyturn/src/controllers/checksum/announcement-objects.ts";
 import { checkSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
 import { keyturn as keyturnOperator } from "../../packages/keyturn/src/feature/feature.ts";
@@ -160,6 +164,12 @@ test("what cannot be announced is refused in words, and nothing is published", {
     code: 1,
     err: expect.stringContaining("nothing of what was given counts, so nothing is announced: other-9"),
   });
+  expect(
+    await keyturn("checksum", "announce", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--delete", "secret/typo-9"),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("nothing of what was given counts, so nothing is announced: typo-9 (there is no such object"),
+  });
 });
 
 test("a checksum of a time that is far ahead does not become the time that announcements are counted by", { concurrent: true }, async () => {
@@ -203,6 +213,46 @@ test("two who announce at once both succeed, and so does a renewal in between", 
   await place.published(["7-2", "8-2", "9-2"]);
 });
 
+test("a batch that is announced while another is half-written lets no half of that one through", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "half");
+  using reader = await startTengineReader(cluster(), place.namespace);
+  await place.startOperator();
+  await withTwo(place);
+  await place.putSecret("idle-9", 1, certificate(4));
+  const base = await place.published(["7-1", "8-1", "9-1"]);
+  const [first, second] = [place.secret("shop-7", 2, certificate(2)), place.secret("bank-8", 2, certificate(3))];
+  expect((await announce(place, [first, second])).code).toBe(0);
+  await place.put(first);
+  await soon(async () => expect(await place.condition(base.metadata.name, "Current")).toBe("False BatchAnnounced"));
+  const access = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+  expect(await keyturn("checksum", "allow", ...access)).toMatchObject({ code: 1, err: expect.stringContaining("is announced and half-written") });
+  const other = place.secret("idle-9", 2, certificate(5));
+  expect((await announce(place, [other])).code).toBe(0);
+  await place.put(other);
+  await soon(async () => expect((await place.checksums()).filter(({ status }) => status?.reached)).toHaveLength(1));
+  await soon(() => expect(reader.ids().filter((id) => /^(?:7-2|8-1|9-2)-/.test(id))).toHaveLength(3));
+  for (const { metadata } of await place.checksums()) await soon(() => expect(reader.trusts(metadata.name)).toBe(true));
+  expect(reader.check()).toMatch(/^mismatch/);
+  await place.put(second);
+  await place.published(["7-2", "8-2", "9-2"]);
+  await soon(() => expect(reader.check()).toBe("pass"));
+});
+
+test("what vanished unannounced goes through with no other announcement", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "along");
+  await place.startOperator();
+  const names = Array.from({ length: 6 }, (_, index) => `shop-${index + 1}`);
+  for (const [index, name] of names.entries()) await place.putSecret(name, 1, certificate(index));
+  const { metadata } = await place.published(names.map((name) => `${name.slice(5)}-1`));
+  expect((await announce(place, [place.secret("shop-1", 2, certificate(2))])).code).toBe(0);
+  for (const name of names.slice(2)) await place.removeSecret(name);
+  await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False LargeChange"));
+  expect(await announce(place, [place.secret("shop-2", 2, certificate(3))])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("the newest checksum is not of the objects as they are"),
+  });
+});
+
 test("many that vanish are not published until somebody lets them through", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "vanish");
   const operator = await place.startOperator();
@@ -243,6 +293,70 @@ test(
     await place.published(["7-2"]);
   },
 );
+
+test(
+  "a key is changed as the guide says: both, everything signed with the new one, then the new one alone",
+  { concurrent: true },
+  async ({ onTestFinished }) => {
+    await using place = await verifiedNamespace(cluster(), "new-key");
+    const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const pem = ["old", "new"].map((name) => {
+      const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+      return {
+        name: join(folder, name),
+        privateKey: privateKey.export({ format: "pem", type: "pkcs8" }),
+        publicKey: publicKey.export({ format: "pem", type: "spki" }),
+      };
+    });
+    const [before, after] = [pem[0] ?? expect.fail(), pem[1] ?? expect.fail()];
+    for (const { name, privateKey } of pem) await writeFile(name, privateKey);
+    const startWith = async (...texts: readonly (string | Buffer)[]): Promise<RunningOperator> => {
+      const file = join(folder, `${texts.length}.pub`);
+      await writeFile(file, texts.join(""));
+      return place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": file } });
+    };
+    const allow = (key: string): Promise<Finished> =>
+      keyturn("checksum", "allow", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--sign", key, "--wait");
+    const both = await startWith(before.publicKey, after.publicKey);
+    await place.putSecret("shop-7", 1, certificate(0));
+    expect(await allow(before.name)).toMatchObject({ code: 0 });
+    expect((await announce(place, [place.secret("bank-8", 1, certificate(1))], "--sign", before.name)).code).toBe(0);
+    await place.putSecret("bank-8", 1, certificate(1));
+    await place.published(["7-1", "8-1"]);
+    expect(await allow(after.name)).toMatchObject({ code: 0 });
+    await both.stop();
+    const alone = await startWith(after.publicKey);
+    await soon(async () => expect(await alone.metrics()).toContain(`keyturn_checksum_held{kind="SecretCheckSum",namespace="${place.namespace}"} 0`));
+    await place.published(["7-1", "8-1"]);
+  },
+);
+
+test("thousands of certificates are signed at once, in as many announcements as that takes", { concurrent: true }, async () => {
+  const members = new MemberSet();
+  for (let index = 0; index < 20_000; index++)
+    members.set(`shop-${index}`, { state: "counted", id: `${index}-1-${"0".repeat(40)}`, digest: "0".repeat(64) });
+  const parts = inParts(confirmationOf([], members));
+  expect(parts.flat()).toHaveLength(20_000);
+  await using place = await verifiedNamespace(cluster(), "thousands");
+  const { namespace } = place;
+  const key = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
+  const announced = { namespace, state: members.state(), parts, published: [], serverMs: Date.now(), expiresInMs: 600_000, key };
+  const objects = announcementObjects({ checksums: SecretCheckSum, prefix: "secret" }, announced);
+  expect(new Set(objects.map(({ spec }) => spec.timestamp)).size).toBe(parts.length);
+  for (const object of objects) await cluster().client.create(SecretCheckSum, object);
+  expect(await place.checksums()).toHaveLength(parts.length);
+});
+
+test.each([
+  ["tomorrow", 24 * 3_600_000, false],
+  ["yesterday", -24 * 3_600_000, false],
+  ["now, roughly", 600_000, true],
+])("whoever signs does not take the API server's word that it is %s", (_, differenceMs, isTaken) => {
+  const check = (): void => refuseOddTime(Date.UTC(2026, 0) + differenceMs, Date.UTC(2026, 0));
+  if (isTaken) expect(check).not.toThrow();
+  else expect(check).toThrow("agents believe no word that is older than the last");
+});
 
 test("with other flags than the operator's it is refused, because the two would never agree", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "flags");

@@ -7,9 +7,10 @@ import { expect, test } from "vitest";
 import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
+import type { ScopeRule } from "../../packages/keyturn/src/controllers/checksum/scopes.ts";
 import { secretData } from "../../packages/keyturn/test/certificates.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
-import { keepAll, startAgent } from "../agent/agent-namespace.ts";
+import { keepAll, type RunningAgent, startAgent } from "../agent/agent-namespace.ts";
 import { startTengineReader } from "./tengine-reader.ts";
 import { certificate, VerifiedNamespace, verifiedNamespace } from "./verified-namespace.ts";
 
@@ -49,13 +50,7 @@ test("scope all: Tengine with its flags' defaults passes, and an agent serves ev
   await place.published(["1-1", "2-1"]);
   await soon(() => expect(reader.check()).toBe("pass"));
 
-  const agent = await startAgent({
-    namespace: home,
-    scopeChoice: { choice: { type: "labelled", labels: "keyturn.io/checksum=enabled" }, rule: { type: "all", publishIn: home } },
-    members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
-    rules: { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false },
-    connect: () => loadConfig({ kubeconfig: cluster().adminKubeconfig, env: {} }),
-  });
+  const agent = await startFleetAgent(home, { type: "all", publishIn: home });
   await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 2 } }));
   expect((await readdir(join(agent.folder, "current"))).toSorted()).toEqual(["manifest.json", one, two].toSorted());
   expect(await readFile(join(agent.folder, "current", two, "bank-2", "tls.crt"), "utf8")).toBe(certificate(1).certificate);
@@ -95,9 +90,37 @@ test("scope all: Tengine with its flags' defaults passes, and an agent serves ev
 test("scope by label: namespaces with the same value are one", async () => {
   await using place = await verifiedNamespace(cluster(), "fleets");
   const [one, two] = await labelledNamespaces({ fleet: "east" });
-  await place.startClusterOperator({ "checksum.scope": "fleet" });
+  await place.startClusterOperator({ "checksum.scope": "fleet", "checksum.keep-for": "1s" });
   await put(one, "shop-1", 1, 0);
   await put(two, "bank-2", 1, 1);
   const [home = ""] = [one, two].toSorted();
-  await new VerifiedNamespace(cluster(), home, "").published(["1-1", "2-1"]);
+  const first = new VerifiedNamespace(cluster(), home, "");
+  await first.published(["1-1", "2-1"]);
+  const agent = await startFleetAgent(home, { type: "label", key: "fleet" });
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", secrets: { promoted: 2 } }));
+
+  // A namespace that comes first by name joins: the scope is published there, what was published before goes, and the agent says what to do.
+  const earlier = await cluster().namespace("earlier");
+  await put(earlier, "club-3", 1, 2);
+  await cluster().client.mergePatch(Namespace, { name: earlier }, { metadata: { labels: { "keyturn.io/checksum": "enabled", fleet: "east" } } });
+  await new VerifiedNamespace(cluster(), earlier, "").published(["1-1", "2-1", "3-1"]);
+  const alarm = { alarm: "Unreachable", message: expect.stringContaining(`no checksum of a scope is published in ${home} (any more)`) };
+  await soon(async () => expect(await agent.status()).toMatchObject({ alarms: [alarm], secrets: { promoted: 2 } }));
+  await soon(async () => expect(await first.checksums()).toEqual([]));
+
+  // Checksums in namespaces that belong to no scope are compared with what is there.
+  await cluster().client.mergePatch(Namespace, { name: earlier }, { metadata: { labels: { "keyturn.io/checksum": null } } });
+  const { code, out } = await runKeyturn("diff", "-A", "--kubeconfig", cluster().adminKubeconfig, "--checksum.scope", "fleet");
+  expect([code, out]).toEqual([0, expect.stringContaining(`namespace ${earlier}: 2 Secrets differ from checksum`)]);
 });
+
+/** An agent that serves a scope of labelled namespaces. */
+function startFleetAgent(home: string, rule: ScopeRule): Promise<RunningAgent> {
+  return startAgent({
+    namespace: home,
+    scopeChoice: { choice: { type: "labelled", labels: "keyturn.io/checksum=enabled" }, rule },
+    members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
+    rules: { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: false },
+    connect: () => loadConfig({ kubeconfig: cluster().adminKubeconfig, env: {} }),
+  });
+}

@@ -181,3 +181,27 @@ describe("the way to a tenant", () => {
     expect((await identityErrorOf(provider.create(someOwner()))).message).toMatch(/closed/);
   });
 });
+
+it("a name that is too long to be found by has no application, and gets none", async () => {
+  await using ias = await startIasStandIn();
+  using providers = openProviders();
+  const provider = providers.forSecret(dataOf(ias));
+  const owner = { ...someOwner(), name: "n".repeat(248) };
+  expect(await provider.find(owner)).toEqual([]);
+  expect(await identityErrorOf(provider.create(owner))).toMatchObject({ code: "Terminal", message: expect.stringContaining("too long") });
+  expect(ias.counters.created).toBe(0);
+});
+
+it.each([
+  [401, "invalid_client", false],
+  [400, "invalid_client", false],
+  [401, "unauthorized_client", false],
+  [400, "unauthorized_client", "Terminal"],
+  [400, "unsupported_grant_type", "Terminal"],
+])("a token endpoint that answers %i %s says of the credentials: %s", async (status, error, says) => {
+  await using ias = await startIasStandIn();
+  using providers = openProviders();
+  ias.fail("token", { type: "status", status, body: { error } });
+  const accepted = providers.forSecret(dataOf(ias)).accepts({ clientId: "a", clientSecret: "a secret" });
+  expect(says === false ? await accepted : (await identityErrorOf(accepted)).code).toBe(says);
+});

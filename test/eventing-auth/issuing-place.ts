@@ -16,6 +16,7 @@ import {
   policyRules,
   Secret,
   type Stored,
+  systemClock,
 } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { expect, vi } from "vitest";
@@ -38,8 +39,6 @@ export interface StartOptions {
   readonly dryRun?: boolean;
   /** Default true. Without it, several operators work on the same objects. */
   readonly leaderElection?: boolean;
-  /** Default the machine's. */
-  readonly clock?: Clock;
 }
 
 /** The name of the Secret in the runtime's cluster; the document's. */
@@ -105,6 +104,27 @@ export async function issuingPlace(controlPlane: ClusterAccess, targetCluster: C
   return place;
 }
 
+/** The machine's clock, as a process sees it that is stopped and continued: timers that should have fired meanwhile have not. */
+class StoppableClock implements Clock {
+  #stoodStillMs = 0;
+
+  now(): number {
+    return systemClock.now() + this.#stoodStillMs;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic() + this.#stoodStillMs;
+  }
+
+  setTimer(delayMs: number, fire: () => void): ReturnType<Clock["setTimer"]> {
+    return systemClock.setTimer(delayMs, fire);
+  }
+
+  standStill(forMs: number): void {
+    this.#stoodStillMs += forMs;
+  }
+}
+
 interface Parts {
   readonly controlPlane: ClusterAccess;
   readonly namespaces: readonly string[];
@@ -125,7 +145,10 @@ export class IssuingPlace implements AsyncDisposable {
   readonly runtime: string = randomUUID();
   readonly tenant: IasStandIn;
   readonly client: Client;
-  readonly #operators: RunningOperator[] = [];
+  /** Of all operators that work in this place. */
+  readonly clock = new StoppableClock();
+  /** Those that run, and how they were started. */
+  readonly #operators = new Map<RunningOperator, StartOptions>();
 
   constructor(parts: Parts) {
     this.parts = parts;
@@ -138,7 +161,7 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
+    for (const operator of this.#operators.keys()) await operator.stop();
     await this.tenant.close();
   }
 
@@ -170,7 +193,8 @@ export class IssuingPlace implements AsyncDisposable {
   }
 
   /** Starts an operator that works in this place alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = {}, kubeconfig, dryRun = false, leaderElection = true, clock }: StartOptions = {}): Promise<RunningOperator> {
+  async startOperator(options: StartOptions = {}): Promise<RunningOperator> {
+    const { flags = {}, kubeconfig, dryRun = false, leaderElection = true } = options;
     const all = this.flags(flags);
     const flag: FlagReader = (each) => each.parse(all[each.name]);
     const { namespaces, system } = this.parts;
@@ -181,10 +205,17 @@ export class IssuingPlace implements AsyncDisposable {
       namespaces,
       leaderElection: { enabled: leaderElection, namespace: system },
       dryRun,
-      ...(clock && { clock }),
+      clock: this.clock,
     });
-    this.#operators.push(operator);
-    return operator;
+    const running: RunningOperator = {
+      ...operator,
+      stop: () => {
+        this.#operators.delete(running);
+        return operator.stop();
+      },
+    };
+    this.#operators.set(running, options);
+    return running;
   }
 
   /** Writes the Secret with the tenant's credentials. */
@@ -244,10 +275,15 @@ export class IssuingPlace implements AsyncDisposable {
     await this.client.delete(EventingAuth, { namespace, name: this.runtime });
   }
 
-  /** Lets it be a minute later for what is known of when an application was asked for; nothing if there is no EventingAuth. */
-  async skipMinute(): Promise<void> {
+  /** Lets it be a minute later for what is known of when applications were asked for: by what is written, and by operators, which begin anew. */
+  async skipMinute(): Promise<readonly RunningOperator[]> {
+    const running = [...this.#operators];
+    for (const [operator] of running) await operator.stop();
     const patch = { metadata: { annotations: { [askedAtAnnotation]: "2020-01-01T00:00:00Z" } } };
-    if (await this.auth()) await this.client.mergePatch(EventingAuth, { namespace: this.namespace, name: this.runtime }, patch);
+    for (const { metadata } of (await this.client.list(EventingAuth, { namespace: this.namespace })).items) {
+      await this.client.mergePatch(EventingAuth, { namespace: this.namespace, name: metadata.name }, patch);
+    }
+    return Promise.all(running.map(([, options]) => this.startOperator(options)));
   }
 
   async isGone(namespace = this.namespace): Promise<void> {

@@ -1,16 +1,23 @@
-// RFC 7591 and 7592 against servers that nobody here wrote: oidc-provider, and Keycloak where KEYCLOAK_HOME names an unpacked distribution of it.
-import { describe, expect, test, vi } from "vitest";
+// RFC 7591 and 7592 against servers that nobody here wrote: oidc-provider, and Keycloak with `make test-keycloak`, which sets KEYCLOAK_HOME.
+import { Buffer } from "node:buffer";
+import { Secret } from "@keyturn/runtime";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
 import { type KeycloakServer, startKeycloak } from "./identity/keycloak-server.ts";
+import { openid } from "./identity/openid-place.ts";
 import { startOpenidServer } from "./identity/openid-server.ts";
 import { identityErrorOf, MemoryKeeper, openProviders, secretData, someOwner } from "./identity/tenant.ts";
 import { verifiedToken } from "./identity/verified-token.ts";
+import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 // Keycloak takes its time to start.
-vi.setConfig({ testTimeout: 600_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
-interface Server extends Pick<KeycloakServer, "issuer" | "clients" | "deleteClient" | "restart" | keyof AsyncDisposable> {
-  readonly initialAccessToken: string;
+const controlPlane = useSharedCluster();
+const target = useSharedApiServer();
+
+interface Server extends KeycloakServer {
   /** Whether an update issues a new secret. */
   readonly rotates: boolean;
 }
@@ -26,8 +33,7 @@ const servers: Readonly<Record<string, () => Promise<Server>>> = {
       rotates: true,
       clients: () => Promise.resolve(server.clients()),
       deleteClient: (id) => Promise.resolve(server.deleteClient(id)),
-      // It keeps everything in memory: what a restart does to connections is all that can be had.
-      restart: () => Promise.resolve(),
+      restart: () => server.restart(),
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   },
@@ -41,8 +47,13 @@ async function verifies(provider: IdentityProvider, clientId: string, clientSecr
 }
 
 describe.each(Object.entries(servers))("a client at %s", (_name, start) => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await start();
+    return () => server[Symbol.asyncDispose]();
+  });
+
   test("is registered, read, rotated, restarted over, lost and deleted, and none is left", async () => {
-    await using server = await start();
     using providers = openProviders({ type: "openid" });
     const provider = providers.forSecret(secretData({ url: server.issuer, initial_access_token: server.initialAccessToken }));
     const keeper = new MemoryKeeper();
@@ -90,12 +101,64 @@ describe.each(Object.entries(servers))("a client at %s", (_name, start) => {
   });
 
   test("that somebody deletes there is reported, and nothing is concluded from it", async () => {
-    await using server = await start();
     using providers = openProviders({ type: "openid" });
     const provider = providers.forSecret(secretData({ url: server.issuer, initial_access_token: server.initialAccessToken }));
     const owner = someOwner(new MemoryKeeper());
     const { id } = await provider.create(owner);
     await server.deleteClient(id);
     expect((await identityErrorOf(provider.read({ ...owner, id }))).message).toMatch(/the client is gone, or|does not prove that/);
+  });
+
+  async function place(): Promise<IssuingPlace> {
+    const opened = await issuingPlace(controlPlane(), target());
+    await opened.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken });
+    return opened;
+  }
+
+  /** The client that is in the runtime's Secret, which is the only one of its name, and its secret. */
+  function whole(opened: IssuingPlace): Promise<{ readonly id: string; readonly secret: string }> {
+    return soon(async () => {
+      const {
+        client_id: id = "",
+        client_secret: secret = "",
+        token_url: tokenUrl = "",
+        certs_url: jwksUrl = "",
+      } = (await opened.credentials()) ?? {};
+      expect((await opened.auth())?.status).toMatchObject({ state: "Ready", iasApplication: { name: opened.runtime, uuid: id } });
+      expect(await server.clients()).toEqual([id]);
+      await verifiedToken({ clientId: id, clientSecret: secret, tokenUrl, jwksUrl, method: "client_secret_basic" });
+      return { id, secret };
+    });
+  }
+
+  test("is a Kyma's own, whatever is deleted, edited, rotated or restarted, and goes with it", async () => {
+    await using opened = await place();
+    const flags = { ...openid, "eventing-auth.rotate-after": "24h", "eventing-auth.check-interval": "1s" };
+    const operator = await opened.ready({ flags });
+    const before = await whole(opened);
+    await opened.conditionSays("CredentialsValid", "True TokenIssued");
+
+    await opened.parts.target.delete(Secret, opened.targetName);
+    expect((await whole(opened)).id).toBe(before.id);
+    await opened.parts.target.mergePatch(Secret, opened.targetName, { data: { client_secret: Buffer.from("edited").toString("base64") } });
+    await soon(async () => expect((await opened.credentials())?.client_secret).not.toBe("edited"));
+    const repaired = await whole(opened);
+    expect(repaired.id).toBe(before.id);
+
+    await operator.stop();
+    await server.restart();
+    const longAgo = { metadata: { annotations: { "keyturn.io/issued-at": "2020-01-01T00:00:00Z" } } };
+    await opened.parts.target.mergePatch(Secret, opened.targetName, longAgo);
+    await opened.startOperator({ flags });
+    if (server.rotates) await soon(async () => expect((await opened.credentials())?.client_secret).not.toBe(repaired.secret));
+    else
+      expect(await opened.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("issues no new secret on an update");
+    expect(await server.clients()).toEqual([before.id]);
+    expect(await opened.tokenStatus()).toBe(200);
+
+    await opened.deleteKyma();
+    await opened.isGone();
+    expect(await server.clients()).toEqual([]);
+    expect(await opened.targetSecret()).toBeUndefined();
   });
 });

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
+import { replaceAnnotation } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
@@ -144,13 +145,21 @@ describe("at the tenant", { concurrent: true }, () => {
     await place.isReady();
   });
 
-  test("another tenant in the credentials means another application, and the Secret follows", async () => {
+  test("another tenant in the credentials means another application, once somebody says so, and the Secret follows", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await using other = await issuingPlace(controlPlane(), target());
+    other.tenant.directory.create("somebody else's", {});
     await place.ready();
     const before = await place.credentials();
     await place.skipMinute();
     await place.putCredentials({ url: other.tenant.url });
+    expect(await place.conditionSays("Ready", "False ApplicationsMissing")).toContain(place.tenant.url);
+    expect(await place.credentials()).toEqual(before);
+    await place.client.mergePatch(
+      Secret,
+      { namespace: place.namespace, name: "eventing-auth-ias-creds" },
+      { metadata: { annotations: { [replaceAnnotation]: other.tenant.url } } },
+    );
     await soon(async () => {
       const credentials = await place.credentials();
       expect(credentials?.token_url).toContain(other.tenant.url);
@@ -158,5 +167,19 @@ describe("at the tenant", { concurrent: true }, () => {
     });
     expect(await place.tokenStatus()).toBe(200);
     expect((await place.credentials())?.client_id).not.toBe(before?.client_id);
+  });
+
+  test("an object that goes while its only application is at another tenant waits, and leaves nothing there", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using other = await issuingPlace(controlPlane(), target());
+    other.tenant.directory.create("somebody else's", {});
+    await place.ready();
+    await place.skipMinute();
+    await place.putCredentials({ url: other.tenant.url });
+    await place.deleteKyma();
+    expect(await place.conditionSays("Ready", "False DeletionWaiting")).toContain(place.tenant.url);
+    await place.putCredentials();
+    await place.isGone();
+    expect(place.tenant.applications()).toEqual([]);
   });
 });

@@ -43,13 +43,13 @@ test("no secret is in logs, Events, status, metrics, or what is noted on the Sec
   const refused = tenant.fail("create", { type: "status", status: 403, body: { code: 403, message: echo } });
   await place.putKubeconfig();
   await place.putKyma();
-  const operator = await place.startOperator({ flags });
+  const first = await place.startOperator({ flags });
   await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed");
   await look();
   // Asked for after every creation, so that it is met even by a run that is under way.
   const page = tenant.fail("read", { type: "body", text: `<html>${echo}</html>`, contentType: "text/html" });
   refused.stop();
-  await place.skipMinute();
+  const [second] = await place.skipMinute();
   await place.putCredentials({ note: "tried again" });
   await soon(() => expect(page.hits).toBeGreaterThan(0));
   await look();
@@ -77,7 +77,7 @@ test("no secret is in logs, Events, status, metrics, or what is noted on the Sec
   stuck.stop();
   await place.isGone();
   await look();
-  seen.push(operator.logLines, await operator.metrics(), (await operator.readyz()).text);
+  seen.push(first.logLines, second?.logLines, await second?.metrics(), (await second?.readyz())?.text);
 
   expect(clientSecrets.size).toBeGreaterThanOrEqual(3);
   const told = JSON.stringify(seen);

@@ -26,10 +26,15 @@ export async function helm(cluster: ClusterAccess, ...args: readonly string[]): 
 }
 
 /** Installs the chart, or upgrades it, with these values. */
-export async function install(cluster: ClusterAccess, values: object, ...args: readonly string[]): Promise<void> {
+export function install(cluster: ClusterAccess, values: object, ...args: readonly string[]): Promise<void> {
+  return installFrom(cluster, chart, values, ...args);
+}
+
+/** The same with another chart: its folder, or an archive. */
+export async function installFrom(cluster: ClusterAccess, path: string, values: object, ...args: readonly string[]): Promise<void> {
   const file = join(cluster.folder, "values.json");
   await writeFile(file, JSON.stringify(values));
-  await helm(cluster, "upgrade", "--install", release.name, chart, "--create-namespace", `--values=${file}`, ...args);
+  await helm(cluster, "upgrade", "--install", release.name, path, "--create-namespace", `--values=${file}`, ...args);
 }
 
 const workloadSchema = z.object({

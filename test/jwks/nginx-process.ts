@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 
 /** An answer of nginx. */
 export interface Answer {
@@ -23,8 +23,8 @@ export interface NginxProcess {
   fetch(path: string, options?: { readonly method?: string; readonly headers?: Record<string, string> }): Promise<Answer>;
   /** Sends bytes as they are and returns all that comes back. */
   sendRaw(bytes: string): Promise<string>;
-  /** Puts the document in place as kubelet does: a new folder, and one symbolic link moved over. Undefined removes it. */
-  publish(document: string | undefined): Promise<void>;
+  /** Puts the document in place as kubelet does, and other files with it: a new folder, and one symbolic link moved over. Undefined removes it. */
+  publish(document: string | undefined, others?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -75,15 +75,16 @@ export async function startNginx(render: RenderConfig): Promise<NginxProcess> {
       socket.end(bytes);
       return (await socket.setEncoding("latin1").toArray()).join("");
     },
-    async publish(document) {
+    async publish(document, others = {}) {
       const previous = `..${generation}`;
       generation += 1;
       const next = `..${generation}`;
       await mkdir(join(root, next));
       if (document !== undefined) await writeFile(join(root, next, "jwks.json"), document);
+      for (const [file, content] of Object.entries(others)) await writeFile(join(root, next, file), content);
       await symlink(next, join(root, "..data_tmp"));
       await rename(join(root, "..data_tmp"), join(root, "..data"));
-      if (generation === 1) await symlink(join("..data", "jwks.json"), join(root, "jwks.json"));
+      for (const file of generation === 1 ? ["jwks.json", ...Object.keys(others)] : []) await symlink(join("..data", file), join(root, file));
       await rm(join(root, previous), { recursive: true, force: true });
     },
     async stop() {
@@ -109,9 +110,11 @@ async function nginxFolder(render: RenderConfig): Promise<{ readonly folder: str
   const socketPath = join(folder, "nginx.sock");
   const root = join(folder, "html");
   await mkdir(root);
-  const server = makeCertificate({ commonName: "localhost" });
+  const authority = createAuthority("nginx");
+  const server = issueCertificate(authority, { usage: "server", commonName: "localhost", hosts: ["localhost", "127.0.0.1"] });
+  await writeFile(join(folder, "ca.crt"), authority.certificate);
   await writeFile(join(folder, "tls.crt"), server.certificate);
-  await writeFile(join(folder, "tls.key"), server.privateKey.export({ type: "pkcs8", format: "pem" }));
+  await writeFile(join(folder, "tls.key"), server.privateKey);
   const listening = { listen: [`unix:${socketPath}`], listenTls: [`unix:${socketPath}.tls`] };
   await writeFile(join(folder, "default.conf"), render({ ...listening, root, certificates: folder }));
   await writeFile(join(folder, "nginx.conf"), mainConfig(folder));

@@ -1,5 +1,5 @@
 // `keyturn revoke`: finds the key by any of its names, asks, withdraws it everywhere, and says when nobody accepts it any more.
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { typed } from "../support/typed-command.ts";
@@ -29,4 +29,23 @@ test("withdraws a key from every document that has it, and refuses what it does 
   expect(await place.kidsIn("old-jwks")).toEqual([]);
   await place.conditionSays("site", "Ready", "False SigningKeyRevoked");
   expect(await revoke(await kidOf(leaked), "--yes")).toMatchObject({ code: 1, err: expect.stringContaining("revoked already") });
+});
+
+test("finds a key that only a document under an earlier name still has, and withdraws it there", async () => {
+  await using place = await publishingNamespace(cluster(), "revoking-earlier");
+  await place.startOperator();
+  const [leaked, other] = [makeCertificate(), makeCertificate()];
+  await place.putSecret("signer", leaked);
+  await place.putConfig("site", { configMapName: "earlier" });
+  await place.published("earlier", [leaked]);
+  await place.putSecret("signer", other);
+  await place.putConfig("site", { updateStrategy: "immediate" });
+  await place.published("site-jwks", [other]);
+  await soon(async () => expect((await place.status("site")).keys).toHaveLength(1));
+  expect(await place.kidsIn("earlier")).toContain(await kidOf(leaked));
+
+  const revoke = await typed("revoke", await kidOf(leaked), "--yes", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+  expect(revoke).toMatchObject({ code: 0, out: expect.stringContaining("site: withdrawn at") });
+  await soon(async () => expect(await place.kidsIn("earlier")).not.toContain(await kidOf(leaked)));
+  await place.published("site-jwks", [other]);
 });

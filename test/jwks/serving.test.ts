@@ -44,7 +44,7 @@ describe("nginx", { concurrent: true }, () => {
     await place.conditionSays("site", "Ready", "False PodsNotAvailable");
   });
 
-  test("a key change leaves the pods alone; a changed setting rolls them once", async () => {
+  test("a changed document rolls the pods once, a changed setting once more; Served says when that is over", async () => {
     await using place = await publishingNamespace(cluster(), "roll");
     await place.startOperator();
     await place.putSecret("signer", first);
@@ -55,19 +55,24 @@ describe("nginx", { concurrent: true }, () => {
     await place.putSecret("signer", second);
     await place.published("site-jwks", [second, first]);
     await soon(async () => expect((await place.status("site")).keyCount).toBe(2));
-    expect((await place.get(Deployment, "site"))?.metadata.generation).toBe(generation);
-    expect(await podsOf(place)).toEqual(pods);
+    expect((await place.get(Deployment, "site"))?.metadata.generation).toBe((generation ?? 0) + 1);
+    await soon(async () => {
+      expect((await place.condition("site", "Served"))?.status).toBe("True");
+      for (const key of (await place.status("site")).keys ?? []) expect(key.availableSince).toBeDefined();
+    });
+    expect(await podsOf(place)).not.toEqual(pods);
+    const before = await podsOf(place);
 
     await place.putConfig("site", { nginxConfigMapName, nginx: { cacheSeconds: 60 } });
     await soon(async () => expect((await place.get(ConfigMap, nginxConfigMapName))?.data?.["default.conf"]).toContain("max-age=60"));
     await soon(async () => {
       const now = await podsOf(place);
       expect(now).toHaveLength(1);
-      expect(now).not.toEqual(pods);
+      expect(now).not.toEqual(before);
     });
     await place.conditionSays("site", "Ready", "True Ready");
-    expect(await replicaSetsOf(place)).toBe(2);
-    expect((await place.get(Deployment, "site"))?.metadata.generation).toBe((generation ?? 0) + 1);
+    expect(await replicaSetsOf(place)).toBe(3);
+    expect((await place.get(Deployment, "site"))?.metadata.generation).toBe((generation ?? 0) + 2);
     expect((await place.status("site")).nginxConfigUpdated).not.toBe(nginxConfigUpdated);
   });
 

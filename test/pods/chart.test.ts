@@ -1,9 +1,13 @@
 // The chart on a real node: pods under the restricted level that become Ready, lead, hand over and come back, with its defaults and with each variant.
+import { ConfigMap, Secret } from "@keyturn/runtime";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { helm, install, release } from "../install/installed-chart.ts";
+import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
+import { helm, install, installFrom, release } from "../install/installed-chart.ts";
+import { previous, previousFile } from "./images.ts";
 import {
+  condition,
   evaluateIn,
   fetchService,
   fetchWithin,
@@ -171,15 +175,25 @@ describe("in one namespace", () => {
   });
 });
 
-describe("to another version and back", () => {
-  it("the pods of either become Ready, and every Lease has a holder among them", async () => {
-    await install(cluster(), { podAnnotations: { version: "next" } }, ...wait);
-    await helm(cluster(), "rollback", release.name, ...wait);
-    await bothReady();
-    const names = (await operatorPods(cluster())).map(({ metadata }) => metadata.name);
-    await soon(async () => {
-      for (const { spec } of await leasesOf(cluster())) expect(names).toContain(spec.holderIdentity.split("_")[0]);
-    });
+describe("split", () => {
+  it("each controller has a pod, a ServiceAccount and a Lease of its own", async () => {
+    await install(cluster(), { split: true, replicaCount: 1 }, ...wait);
+    await soon(async () => expect((await operatorPods(cluster())).map(isReady)).toEqual([true, true, true]));
+    const pods = await operatorPods(cluster());
+    const accountOf = new Map(pods.map(({ metadata, spec }) => [metadata.name, spec?.serviceAccountName]));
+    const holders = async () =>
+      Object.fromEntries(
+        (await leasesOf(cluster())).map(({ metadata, spec }) => [metadata.name, accountOf.get(spec.holderIdentity.split("_")[0] ?? "")]),
+      );
+    await soon(async () =>
+      expect(await holders()).toEqual({
+        "keyturn-rotation": "keyturn-rotation",
+        "keyturn-jwks": "keyturn-jwks",
+        "keyturn-jwks-rieset": "keyturn-jwks",
+        "keyturn-checksum": "keyturn-checksum",
+        "keyturn-checksum-ingress": "keyturn-checksum",
+      }),
+    );
   });
 });
 
@@ -188,5 +202,48 @@ describe("uninstalled", () => {
     await helm(cluster(), "uninstall", release.name, "--wait");
     await soon(async () => expect(await podsOf(cluster(), release.namespace, "")).toEqual([]));
     await expect(read(cluster(), `/apis/apps/v1/namespaces/${release.namespace}/deployments/keyturn`)).rejects.toThrow(/not found|NotFound/i);
+  });
+});
+
+describe(`from ${previous.version} and back`, () => {
+  const namespace = "keyturn-examples";
+  const targets = ["signing-key-live", "signing-key-fallback"] as const;
+
+  /** What was rotated and published, and which object holds it. */
+  async function made(): Promise<object> {
+    const secrets = await Promise.all(targets.map((name) => cluster().client.get(Secret, { namespace, name })));
+    const document = await cluster().client.get(ConfigMap, { namespace, name: "rotated-tokens-jwks" });
+    return [...secrets.map((secret) => ({ uid: secret?.metadata.uid, data: secret?.data })), { uid: document?.metadata.uid, data: document?.data }];
+  }
+
+  async function everyLeaseIsHeld(): Promise<void> {
+    await soon(async () => {
+      const names = (await operatorPods(cluster())).filter(isReady).map(({ metadata }) => metadata.name);
+      for (const { spec } of await leasesOf(cluster())) expect(names).toContain(spec.holderIdentity.split("_")[0]);
+    });
+  }
+
+  async function everythingIsReady(): Promise<void> {
+    for (const name of targets)
+      await condition(cluster(), `/apis/rotator.k8s.telekom.com/v1/namespaces/${namespace}/rotationtargets/${name}`, "Ready");
+    await condition(cluster(), `/apis/keyturn.io/v1alpha1/namespaces/${namespace}/jwksconfigs/rotated-tokens`, "Ready");
+  }
+
+  it("keeps every Secret and document, with the pods of either release", async () => {
+    await installFrom(cluster(), previousFile("chart.tgz"), { image: { tag: previous.tag } }, ...wait);
+    for (const manifest of await readManifests(examplesFolder))
+      if (/namespace: keyturn-examples\n|name: keyturn-examples\n/.test(manifest)) await cluster().apply(manifest);
+    await everythingIsReady();
+    const before = await made();
+    await install(cluster(), {}, ...wait);
+    await bothReady();
+    await everyLeaseIsHeld();
+    await everythingIsReady();
+    expect(await made()).toEqual(before);
+    await helm(cluster(), "rollback", release.name, ...wait);
+    await bothReady();
+    await everyLeaseIsHeld();
+    await everythingIsReady();
+    expect(await made()).toEqual(before);
   });
 });

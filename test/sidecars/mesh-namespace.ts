@@ -173,16 +173,8 @@ export class MeshNamespace implements AsyncDisposable {
     return this.cluster.client.get(kind, { namespace: this.namespace, name });
   }
 
-  /** By the figures that `kubectl rollout status` looks at. */
   async isRolledOut(kind: WorkloadKind, name: string): Promise<boolean> {
-    const object = await this.get<Deployment & StatefulSet & DaemonSet>(kind, name);
-    const { status, spec, metadata } = object ?? {};
-    if (!status || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
-    if (kind === DaemonSet) {
-      const { desiredNumberScheduled = 0, updatedNumberScheduled, numberAvailable } = status;
-      return desiredNumberScheduled > 0 && updatedNumberScheduled === desiredNumberScheduled && numberAvailable === desiredNumberScheduled;
-    }
-    return status.updatedReplicas === spec?.replicas && status.availableReplicas === spec?.replicas && status.replicas === spec?.replicas;
+    return isRolledOut(kind, await this.get<Deployment & StatefulSet & DaemonSet>(kind, name));
   }
 
   /** The live pods of a workload. */
@@ -247,6 +239,16 @@ export class MeshNamespace implements AsyncDisposable {
   async labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<void> {
     await this.cluster.client.mergePatch(Namespace, { name: this.namespace }, { metadata: { labels } });
   }
+}
+
+/** By the figures that `kubectl rollout status` looks at. */
+export function isRolledOut(kind: WorkloadKind, { metadata, spec, status }: Partial<Stored<Deployment & StatefulSet & DaemonSet>> = {}): boolean {
+  if (!status || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
+  if (kind === DaemonSet) {
+    const { desiredNumberScheduled = 0, updatedNumberScheduled, numberAvailable } = status;
+    return desiredNumberScheduled > 0 && updatedNumberScheduled === desiredNumberScheduled && numberAvailable === desiredNumberScheduled;
+  }
+  return status.updatedReplicas === spec?.replicas && status.availableReplicas === spec?.replicas && status.replicas === spec?.replicas;
 }
 
 /** The value of a metric with these labels, as Prometheus' text has it; undefined if there is none. */

@@ -2,7 +2,8 @@
 //
 //     node test/upgrade/record.ts PROGRAM FOLDER
 //
-// PROGRAM is that release's bin/keyturn or bundle; FOLDER is test/upgrade/<version>. Run it once, when a release is made.
+// PROGRAM is that release's bin/keyturn or bundle; FOLDER is test/upgrade/<version>. Run it once, when a release is made. For the tests on a real node,
+// put its chart beside what this writes (`chart.tgz`), and its bundle, compressed with Brotli (`keyturn.mjs.br`).
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";

@@ -10,7 +10,7 @@ import { isOurs, readObject, type RecordedObject, recordedFile, recordedObjects,
 
 vi.setConfig({ testTimeout: 180_000 });
 /** Every release whose record is here. */
-const releases = ["0.1.0"];
+const releases = ["0.1.0", "0.2.0"];
 
 const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
 const chosen = features.filter(({ name }) => ["rotation", "jwks", "checksum"].includes(name));

@@ -13,6 +13,7 @@
 {{- end }}
 {{- define "keyturn.rights.rotation" }}
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets","namespaced":true,"verbs":["get","list","watch"]}
+- {"group":"keyturn.io","resource":"jwksconfigs","namespaced":true,"verbs":["list","watch"]}
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets/status","namespaced":true,"verbs":["patch"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}

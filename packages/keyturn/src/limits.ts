@@ -10,6 +10,8 @@ export const limits = {
 
   /** A `tls.crt`: far above any chain (a certificate is 1–2 kB), far below what would strain a cache. */
   certificateBytes: 128 * KiB,
+  /** A `ca.crt`: whole bundles of public authorities have 200 to 300 kB; no Secret is larger than this. */
+  authorityBytes: 1 * MiB,
   /** A `tls.key`: the longest RSA keys that OpenSSL uses, of 16,384 bits, take 13 kB. */
   privateKeyBytes: 32 * KiB,
   /** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */
@@ -36,6 +38,8 @@ export const limits = {
   foreignKeyText: 4096,
   /** All annotations of an object may have 256 KiB together; the rest is left to others. */
   historyBytes: 192 * KiB,
+  /** What a Secret or merged ConfigMap held between two runs of its object. When there was more, that is said. */
+  passedStates: 64,
   /** Revoked names that are remembered. */
   revokedNames: 1000,
 
@@ -62,6 +66,8 @@ export const limits = {
 
   /** istiod's answer about a pod: a pod has at most 1.5 MiB. */
   injectionAnswerBytes: 4 * MiB,
+  /** Answers that are kept, by template: those of all workloads there are, and not of all that a template ever was. Each has some 500 bytes. */
+  keptInjections: 20_000,
   /** An expression of CEL in a webhook. */
   celExpression: 10_000,
   /** The name of an image. */

@@ -16,7 +16,8 @@ import {
   type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../src/controllers/jwks/certificates.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../src/key-secret.ts";
+import type { Passed } from "../src/controllers/jwks/certificates.ts";
 import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";
@@ -68,6 +69,7 @@ export class JwksWorld {
   generation = 1;
   /** What Secrets held since the last run that ended well, as the operator saw it. */
   #passed = new Map<string, CertificateSecret[]>();
+  #passedMerged = new Map<string, string[]>();
   readonly #refused = new Map<string, Blocker & { readonly untilMs: number }>();
 
   constructor(spec: Partial<Spec> = {}) {
@@ -82,9 +84,17 @@ export class JwksWorld {
     else this.secrets.delete(name);
   }
 
+  /** Puts a ConfigMap of others in place, as the operator sees it. */
+  putMerged(name: string, document: string): void {
+    const before = this.merged.get(name);
+    if (before !== undefined) this.#passedMerged.set(name, [...(this.#passedMerged.get(name) ?? []), before]);
+    this.merged.set(name, document);
+  }
+
   /** The operator's process ends: all that it knows is what is in the cluster. */
   restart(): void {
     this.#passed = new Map();
+    this.#passedMerged = new Map();
     this.#refused.clear();
   }
 
@@ -116,8 +126,9 @@ export class JwksWorld {
       object: this.object,
       settings,
       secrets,
-      passed: this.#passed,
+      passed: passedStates(this.#passed),
       merged: this.merged,
+      passedMerged: passedStates(this.#passedMerged),
       owned,
       pods: undefined,
       configMapIntervalMs,
@@ -129,6 +140,7 @@ export class JwksWorld {
     const writes: Write[] = [];
     const notices: PlannedEvent[] = [];
     let left = crashAfter;
+    let isLooked = false;
     for (let round = 0; round < 8; round++) {
       for (const [part, { untilMs }] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(part);
       const plan = planJwks(this.observe(), { nowMs, refused: this.#refused, ...(this.clockSkew && { clockSkew: this.clockSkew }) });
@@ -160,6 +172,10 @@ export class JwksWorld {
       }
       left -= 1;
       this.#passed = new Map();
+      this.#passedMerged = new Map();
+      const isRollout: boolean = this.podsAreReady && !isLooked && plan.steps.some(({ kind }) => kind.kind === "Deployment");
+      isLooked ||= isRollout;
+      if (isRollout) continue;
       const isUnfinished = this.condition("Published") === "False Publishing" || this.status?.keys?.some(({ state }) => state === "Pending");
       if (left <= 0 || !isUnfinished || this.#refused.has("document") || (plan.nextAtMs ?? 0) > nowMs + 20) return { ...plan, writes, notices };
     }
@@ -221,6 +237,10 @@ export class JwksWorld {
     const condition = this.status?.conditions?.find((each) => each.type === type);
     return condition && `${condition.status} ${condition.reason}`;
   }
+}
+
+function passedStates<V>(passed: ReadonlyMap<string, readonly V[]>): ReadonlyMap<string, Passed<V>> {
+  return new Map([...passed].map(([name, states]) => [name, { states, missed: 0 }]));
 }
 
 const owner = "jwksconfigs.keyturn.io/shop/site";

@@ -31,6 +31,10 @@ export class LruMap<K, V> {
     this.#entries.delete(key);
   }
 
+  entries(): IterableIterator<[K, V]> {
+    return this.#entries.entries();
+  }
+
   values(): IterableIterator<V> {
     return this.#entries.values();
   }

@@ -266,10 +266,17 @@ export class SmallWorld {
     return {
       object,
       target: { type: "observed", secret: secret && keepTargetSecret(secret) },
-      provider: { type: "open", secretsOverlap: true, keepsGrants: false, replaces: false },
+      provider: { type: "open", url: "http://tenant", secretsOverlap: true, keepsGrants: false, replaces: false },
       tenant: {},
       ...(askedAtMs !== undefined && { askedAtMs }),
-      settings: { targetSecret: place, rotateAfterMs: 86_400_000, overlapMs: 600_000, checkCredentials: true, deletionPatienceMs: 3_600_000 },
+      settings: {
+        targetSecret: place,
+        rotateAfterMs: 86_400_000,
+        overlapMs: 600_000,
+        checkCredentials: true,
+        deletionPatienceMs: 3_600_000,
+        shownWithinMs: minuteMs,
+      },
     };
   }
 
@@ -308,14 +315,13 @@ export class SmallWorld {
     return {
       send: async (request): Promise<TransportResponse> => {
         if (this.#isDead) throw new Crash();
-        const effect = (): TransportResponse => {
-          request.permit?.check();
+        const arrive = (): TransportResponse => {
           const isSwallowed = this.#mistake.swallows?.(request.body ?? "") === true;
           const answer = server.handle(isSwallowed ? { method: "GET", path: request.path.split("?", 1)[0] ?? "" } : request);
           if (answer.type !== "answer") throw new Error("nobody watches here");
           return response(answer.status, answer.body);
         };
-        return request.method === "GET" ? effect() : this.tenant.through(`${request.method} ${which}`, effect);
+        return request.method === "GET" ? arrive() : this.tenant.through(`${request.method} ${which}`, arrive, request.permit);
       },
       close: () => {},
     };

@@ -1,5 +1,5 @@
 // The tenant of the small world: the stand-in's own handlers, behind a network on which anything can happen to one or two requests.
-import { type Clock, ConnectionError, sleep, type Transport, type TransportRequest, type TransportResponse } from "@keyturn/runtime";
+import { type Clock, ConnectionError, type SendPermit, sleep, type Transport, type TransportRequest, type TransportResponse } from "@keyturn/runtime";
 import type { ApplicationDirectory } from "../../../packages/keyturn/src/dev/stand-ins/ias-directory.ts";
 import { handlers } from "../../../packages/keyturn/src/dev/stand-ins/ias-directory.ts";
 import { routeOf } from "../../../packages/keyturn/src/dev/stand-ins/ias-failures.ts";
@@ -79,8 +79,16 @@ export class TroubledTenant {
     this.#isNested = true;
   }
 
-  /** One point of a story: has an effect and an answer, unless something happens to it. */
-  async through(what: string, effect: () => TransportResponse | Promise<TransportResponse>): Promise<TransportResponse> {
+  /** One point of a story: has an effect and an answer, unless something happens to it. Sending it needs a permit; what has been sent does not. */
+  async through(
+    what: string,
+    arrive: () => TransportResponse | Promise<TransportResponse>,
+    permit: SendPermit | undefined,
+  ): Promise<TransportResponse> {
+    const effect: typeof arrive = () => {
+      permit?.check();
+      return arrive();
+    };
     if (this.#isNested) return effect();
     const { trouble, meddle, clock, directory } = this.#options;
     const mishap = trouble.get(this.points.push(what) - 1);
@@ -91,7 +99,8 @@ export class TroubledTenant {
         await effect();
         throw new ConnectionError("lost");
       case "late":
-        clock.setTimer(staleForMs, () => void effect());
+        permit?.check();
+        clock.setTimer(staleForMs, () => void arrive());
         await sleep(clock, 10_000);
         throw new ConnectionError("late");
       case "twice":
@@ -156,14 +165,14 @@ export class TroubledTenant {
     if (!route) return response(404, "");
     if (route.step === "create") this.creations.push(clock.monotonic());
     if (this.#wrong && !this.#isNested && clock.monotonic() < this.#wrong.untilMs) return this.#heard(wrongAnswer(this.#wrong.as), route.step);
-    return this.through(`${route.step} at the identity provider`, async () => {
-      request.permit?.check();
+    const arrive = async (): Promise<TransportResponse> => {
       const { authorization } = request.headers ?? {};
       // Signing would take longer than all the rest.
       if (route.step === "token") return this.#heard(this.#token(request.body ?? ""), route.step);
       const answer = await handlers[route.step]({ ...route, query: url.searchParams, authorization, body: request.body ?? "" }, this.#tenant());
       return this.#heard(answer, route.step);
-    });
+    };
+    return this.through(`${route.step} at the identity provider`, arrive, request.permit);
   }
 
   #token(body: string): IasAnswer {

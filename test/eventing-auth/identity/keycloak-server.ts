@@ -1,6 +1,8 @@
-// For tests: a real Keycloak as an OpenID server with dynamic client registration, from an unpacked distribution (org.keycloak:keycloak-quarkus-dist).
+// For tests: a real Keycloak as an OpenID server with dynamic client registration, from what tools/keycloak.ts has fetched. Its data are in a folder of their own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "@keyturn/runtime";
 import { freePort } from "@keyturn/runtime/testing";
@@ -20,12 +22,21 @@ export interface KeycloakServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
+interface Place {
+  /** The distribution. */
+  readonly home: string;
+  readonly port: number;
+  /** What it keeps. */
+  readonly folder: string;
+}
+
 /** Starts the distribution in `home`. Takes half a minute and more. */
 export async function startKeycloak(home: string): Promise<KeycloakServer> {
   const port = await freePort();
+  const place: Place = { home, port, folder: await mkdtemp(join(tmpdir(), "keyturn-keycloak-")) };
   const url = `http://127.0.0.1:${port}`;
   const realm = `keyturn-${port}`;
-  let child = await start(home, port);
+  let child = await start(place);
 
   const asAdmin = async (method: string, path: string, body?: object): Promise<unknown> => {
     const form = new URLSearchParams({ grant_type: "password", client_id: "admin-cli", ...admin });
@@ -37,13 +48,12 @@ export async function startKeycloak(home: string): Promise<KeycloakServer> {
     const text = await response.text();
     return text === "" ? undefined : JSON.parse(text);
   };
-  const registered = async (): Promise<readonly { readonly id: string; readonly clientId: string }[]> => {
-    const all = z.array(z.object({ id: z.string(), clientId: z.string(), name: z.string().optional() }));
-    const clients = all.parse(await asAdmin("GET", `/${realm}/clients`));
-    return clients.filter(({ name }) => name?.startsWith("keyturn-test-"));
-  };
+  const all = async (): Promise<readonly { readonly id: string; readonly clientId: string }[]> =>
+    z.array(z.object({ id: z.string(), clientId: z.string() })).parse(await asAdmin("GET", `/${realm}/clients`));
 
   await asAdmin("POST", "", { realm, enabled: true, sslRequired: "none" });
+  const own = new Set((await all()).map(({ id }) => id));
+  const registered = async (): Promise<Awaited<ReturnType<typeof all>>> => (await all()).filter(({ id }) => !own.has(id));
   const { token } = z
     .object({ token: z.string() })
     .parse(await asAdmin("POST", `/${realm}/clients-initial-access`, { count: 100, expiration: 3_600 }));
@@ -57,18 +67,19 @@ export async function startKeycloak(home: string): Promise<KeycloakServer> {
     },
     async restart() {
       await stop(child);
-      child = await start(home, port);
+      child = await start(place);
     },
     async [Symbol.asyncDispose]() {
-      await asAdmin("DELETE", `/${realm}`);
       await stop(child);
+      await rm(place.folder, { recursive: true, force: true });
     },
   };
 }
 
-async function start(home: string, port: number): Promise<ChildProcess> {
+async function start({ home, port, folder }: Place): Promise<ChildProcess> {
   const env = { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: admin.username, KC_BOOTSTRAP_ADMIN_PASSWORD: admin.password };
-  const options = ["start-dev", `--http-port=${port}`, "--http-host=127.0.0.1", "--cache=local"];
+  const listening = ["--http-enabled=true", "--hostname-strict=false", "--http-host=127.0.0.1", `--http-port=${port}`];
+  const options = ["start", "--optimized", "--cache=local", `--db-url=jdbc:h2:file:${folder}/h2;NON_KEYWORDS=VALUE`, ...listening];
   const child = spawn(join(home, "bin", "kc.sh"), options, { env, stdio: "ignore", detached: true });
   const isUp = async (): Promise<boolean> => {
     const answer = await fetch(`http://127.0.0.1:${port}/realms/master/.well-known/openid-configuration`).catch(() => undefined);

@@ -32,6 +32,8 @@ export interface InsteadAnswer {
 /** Told of a request: its method and the first part of its path, such as `PUT /reg`; and the client's `User-Agent`. */
 export type StepListener = (step: string, moment: "before" | "after", userAgent: string) => void;
 
+type Middleware = Parameters<Provider["use"]>[0];
+
 /** A running server. */
 export interface OpenidServer extends AsyncDisposable {
   readonly issuer: string;
@@ -43,6 +45,8 @@ export interface OpenidServer extends AsyncDisposable {
   clients(): readonly string[];
   /** As an administrator would, at the server. */
   deleteClient(id: string): void;
+  /** Ends it, and starts it again on the same data. */
+  restart(): Promise<void>;
   /** Calls the listener before each request has its effect, and after that; if it throws, the connection ends. Returns how to stop that. */
   onStep(listener: StepListener): () => void;
   /** Loses the answers to requests for which this is true, after their effect. */
@@ -57,10 +61,17 @@ const resource = "urn:keyturn:eventing";
 export async function startOpenidServer(options: OpenidServerOptions = {}): Promise<OpenidServer> {
   const { registration = "token", rotatesSecrets = true, givesManagement = true, tellsSecretOn = ["GET", "PUT"] } = options;
   const http = createServer();
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const listen = (port: number): Promise<void> => new Promise((resolve) => http.listen(port, "127.0.0.1", resolve));
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      http.close(() => resolve());
+      http.closeAllConnections();
+    });
+  await listen(0);
+  const { port } = http.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${port}`;
   const stored = new Map<string, AdapterPayload>();
-  const provider = new Provider(issuer, {
+  const configuration: Configuration = {
     ...signing(),
     adapter: (model: string) => memoryAdapter(stored, model),
     ttl: { ClientCredentials: 600 },
@@ -86,12 +97,12 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
         getResourceServerInfo: () => ({ scope: "", audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "RS256" } } }),
       },
     },
-  });
+  };
   let lost: (exchange: Exchange) => boolean = () => false;
   let instead: (exchange: Exchange) => InsteadAnswer | undefined = () => undefined;
   let refusals = 0;
   const listeners = new Set<StepListener>();
-  provider.use(async (ctx, next) => {
+  const around: Middleware = async (ctx, next) => {
     const tell = (moment: "before" | "after"): boolean => {
       try {
         for (const listener of listeners) listener(`${ctx.method} /${ctx.path.split("/", 2)[1]}`, moment, ctx.get("user-agent"));
@@ -122,9 +133,15 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     if (!tells && isClient(body)) ctx.body = { ...body, client_secret: undefined };
     if (options.spoilRegistration && ctx.method === "POST" && isClient(body)) ctx.body = options.spoilRegistration(body);
     if (lost(ctx)) ctx.req.socket.destroy();
-  });
-  const answer = provider.callback();
-  http.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
+  };
+  const start = (): Provider => {
+    const started = new Provider(issuer, configuration);
+    started.use(around);
+    const answer = started.callback();
+    http.removeAllListeners("request").on("request", (incoming, outgoing) => void answer(incoming, outgoing));
+    return started;
+  };
+  const provider = start();
   const token =
     registration === "token" ? await new provider.InitialAccessToken(rotatesSecrets ? { policies: ["new-secret"] } : {}).save() : undefined;
   return {
@@ -135,17 +152,18 @@ export async function startOpenidServer(options: OpenidServerOptions = {}): Prom
     },
     clients: () => [...stored.keys()].filter((key) => key.startsWith("Client:")).map((key) => key.slice("Client:".length)),
     deleteClient: (id) => void stored.delete(`Client:${id}`),
+    async restart() {
+      await close();
+      start();
+      await listen(port);
+    },
     onStep(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     loseAnswers: (when) => void (lost = when),
     answerInstead: (answer) => void (instead = answer),
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        http.close(() => resolve());
-        http.closeAllConnections();
-      }),
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -154,7 +154,7 @@ export class Agent {
     return Math.max(served.notBeforeMs, (gateway?.endedMs ?? -Infinity) + pauseMs);
   }
 
-  #manifestOf({ state }: ObservedSet, { match, target, peak }: Decision): Manifest {
+  #manifestOf({ state }: ObservedSet, { match, target, peaks }: Decision): Manifest {
     const stamp = newerStamp(newerStamp(this.#memory.stamp, this.#options.served.promoted?.manifest.stamp), match?.stamp);
     return {
       version: 1,
@@ -165,7 +165,7 @@ export class Agent {
       promotedAtMs: this.#options.clock.now(),
       secrets: target?.secrets ?? {},
       ...(target?.givenUp && { givenUp: target.givenUp }),
-      ...(peak && { peak }),
+      ...(peaks && { peaks: [...peaks] }),
     };
   }
 

@@ -1,7 +1,7 @@
 // What the agent decides in every situation, and what it says.
 import { describe, expect, test } from "vitest";
 import { decide, type Observation } from "./decision.ts";
-import { checksumFor, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
+import { checksumFor, idsOf, observation, observedSet, promotedSet, stampAt, type TestSet, testRules } from "./decision.fixture.ts";
 import type { LeftOutReason } from "../controllers/checksum/reasons.ts";
 import type { Policies } from "./alarm-policies.ts";
 
@@ -211,12 +211,22 @@ describe("much that goes at once", () => {
     const seven = Object.fromEntries(Object.entries(nine).slice(2));
     const six = Object.fromEntries(Object.entries(nine).slice(3));
     const first = decideFor({ ...given, secrets: observedSet(seven), checksums: [checksumFor(seven, 200)] });
-    expect(first).toMatchObject({ state: "promote", peak: { count: 9, atMs: now } });
-    const promoted = { ...promotedSet(seven, 200), peak: first.peak };
+    expect(first).toMatchObject({ state: "promote", peaks: [{ count: 9, atMs: now }] });
+    const promoted = { ...promotedSet(seven, 200), peaks: [...(first.peaks ?? [])] };
     const next = { promoted, secrets: observedSet(six), checksums: [checksumFor(six, 300)] };
     expect(decideFor(next, {}, now + 3_599_999)).toMatchObject({ state: "holding", alarms: ["LargeChange"] });
     expect(decideFor(next, {}, now + 3_600_000).state).toBe("promote");
-    expect(decideFor({ ...next, checksums: [checksumFor(six, 300, { isAnnounced: true })] })).toMatchObject({ state: "promote", peak: undefined });
+    expect(decideFor({ ...next, checksums: [checksumFor(six, 300, { isAnnounced: true })] })).toMatchObject({ state: "promote", peaks: undefined });
+  });
+
+  test("does not go with a batch that says nothing of it, although the batch's checksum has it gone", () => {
+    const renewed: TestSet = { "web-0": { version: 2 } };
+    const [{ id: from } = expect.fail()] = Object.values(given.promoted.secrets);
+    const to = idsOf(renewed)[0] ?? "";
+    const batch = checksumFor(renewed, 200, { isAnnounced: true, changes: [{ name: "web-0", from, to }] });
+    expect(summary({ ...given, secrets: observedSet(renewed), checksums: [batch] })).toBe("holding LargeChange");
+    const allowed = checksumFor(renewed, 200, { isAnnounced: true, changes: [{ name: "web-0", to, unchanged: true }] });
+    expect(summary({ ...given, secrets: observedSet(renewed), checksums: [allowed] })).toBe("promote");
   });
 
   test("passes when somebody announces it", () => {

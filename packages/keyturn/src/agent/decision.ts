@@ -10,8 +10,8 @@ import {
   type ObservedSet,
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
-import { type AnnouncedChange, withChanges } from "../controllers/checksum/announcement.ts";
-import { type ChangeLimits, countChanges, excessOf, type Peak, peakOf, sincePeak } from "../controllers/checksum/blast-radius.ts";
+import { type AnnouncedChange, isOfWholeState, withChanges } from "../controllers/checksum/announcement.ts";
+import { type ChangeLimits, countChanges, excessOf, type Peaks, peaksOf, sincePeak, withMeant } from "../controllers/checksum/blast-radius.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
 import { statementsOf } from "./statements.ts";
@@ -64,7 +64,7 @@ export interface Decision {
   /** What should be served; undefined while too little is known. */
   readonly target: TargetSet | undefined;
   /** How large the set was lately, to be remembered with what is promoted; undefined if that does not matter. */
-  readonly peak: Peak | undefined;
+  readonly peaks: Peaks | undefined;
   /** Those that somebody should look at. */
   readonly alarms: readonly Alarm[];
   /** The checksum object that matches. */
@@ -82,7 +82,7 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const { secrets, checksums, promoted, isWhole, broken, stamp, differsSinceMs } = observation;
   const served = servedExpired(promoted, nowMs);
   if (!secrets || checksums === "unknown") {
-    const nothing = { target: undefined, peak: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
+    const nothing = { target: undefined, peaks: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
     return { state: "waiting", objections: served, alarms: served.map(({ situation }) => situation), differsSinceMs, ...nothing };
   }
   const objects = checksums === "missing" ? [] : newestFirst(checksums);
@@ -101,7 +101,8 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   // One that was there before says nothing about what came after it.
   const isNew = (object: ObservedChecksum): boolean => stamp === undefined || compareStamps(object.stamp, stamp) >= 0;
   const announced = objects.filter((object) => object.isAnnounced === true && isNew(object));
-  const isWholeMeant = announced.some((object) => isOfState(object, secrets.state));
+  // A batch stands for its own changes; what else went while it was announced is not meant for that.
+  const isWholeMeant = announced.some((object) => isOfWholeState(object.changes) && isOfState(object, secrets.state));
   const changes = announced.toReversed().flatMap((object) => object.changes ?? []);
   const isAnnounced = (name: string, id: string): boolean => isWholeMeant || changes.some((change) => change.name === name && change.to === id);
   const statements = rules.signedOnly ? statementsOf(objects, secrets) : undefined;
@@ -123,7 +124,7 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
     state,
     objections,
     target,
-    peak: isWholeMeant || rules.signedOnly ? undefined : before?.peak,
+    peaks: isWholeMeant || rules.signedOnly ? undefined : before?.peaks,
     alarms: objections.map(({ situation }) => situation).filter((situation) => situation !== "Mismatch" || !isExpected),
     match,
     reference,
@@ -176,19 +177,19 @@ function heldObjections(held: readonly HeldSecret[]): readonly Objection[] {
 /** What is served until now, with what was announced laid over it. */
 interface ServedBefore {
   readonly ids: readonly string[];
-  readonly peak: Peak;
+  readonly peaks: ReturnType<typeof peaksOf>;
 }
 
-function servedBefore({ secrets, peak }: Manifest, changes: readonly AnnouncedChange[], nowMs: number): ServedBefore {
+function servedBefore({ secrets, peaks = [] }: Manifest, changes: readonly AnnouncedChange[], nowMs: number): ServedBefore {
   const served = knownIds(secrets);
   const ids = withChanges(served, changes);
-  return { ids, peak: peakOf(ids.length, peak && { ...peak, count: peak.count + ids.length - served.length }, nowMs) };
+  return { ids, peaks: peaksOf(ids.length, withMeant(peaks, ids.length - served.length), nowMs) };
 }
 
 /** What stands against a set that would take much of what is promoted away. */
-function largeChange({ ids, peak }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
+function largeChange({ ids, peaks }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
   const wanted = knownIds(secrets);
-  const excess = excessOf(sincePeak(countChanges(ids, wanted), peak, wanted.length), limits);
+  const excess = excessOf(sincePeak(countChanges(ids, wanted), peaks, wanted.length), limits);
   if (excess === undefined) return [];
   return [{ situation: "LargeChange", message: `${excess}, and nobody announced it; if it is meant, run \`keyturn checksum allow\` there` }];
 }

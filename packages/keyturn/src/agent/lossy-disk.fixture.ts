@@ -24,8 +24,16 @@ export class LossyDisk implements Disk {
   readonly #failAt: number;
   readonly #forgets: RegExp | undefined;
   readonly steps: string[] = [];
+  /** A move from one folder into another is one change: a journal keeps it whole. Where to, by where from. */
+  readonly #moves: Map<string, string>;
 
-  constructor({ root = emptyFolder(), failAt = Infinity, forgets }: { root?: Folder; failAt?: number; forgets?: RegExp } = {}) {
+  constructor({
+    root = emptyFolder(),
+    failAt = Infinity,
+    forgets,
+    moves = new Map(),
+  }: { root?: Folder; failAt?: number; forgets?: RegExp; moves?: Map<string, string> } = {}) {
+    this.#moves = moves;
     this.#failAt = failAt;
     this.#root = root;
     this.#forgets = forgets;
@@ -41,7 +49,7 @@ export class LossyDisk implements Disk {
       for (const name of new Set([...folder.entries.keys(), ...folder.flushed.keys()])) {
         const at = join(path, name);
         const [now, then] = [folder.entries.get(name), folder.flushed.get(name)];
-        const node = now === then || survives(at) ? now : then;
+        const node = now === then || survives(this.#moves.get(at) ?? at) ? now : then;
         if (node) entries.set(name, node.type === "folder" ? restored(node, at) : node);
       }
       return { type: "folder", entries, flushed: new Map(entries) };
@@ -51,26 +59,35 @@ export class LossyDisk implements Disk {
 
   /** The same disk, on which the power is going to fail, and flushing paths of this form does nothing. */
   failingAt(failAt: number, forgets?: RegExp): LossyDisk {
-    return new LossyDisk({ root: this.#root, failAt, ...(forgets && { forgets }) });
+    return new LossyDisk({ root: this.#root, failAt, moves: this.#moves, ...(forgets && { forgets }) });
   }
 
   async makeFolder(path: string): Promise<void> {
-    this.#step(`makeFolder ${path}`);
     let folder = this.#root;
     for (const name of path.split("/").filter((each) => each !== "")) {
       const next = folder.entries.get(name) ?? emptyFolder();
       if (next.type !== "folder") throw failure("ENOTDIR", path);
+      if (!folder.entries.has(name)) this.#step(`makeFolder ${name} of ${path}`);
       folder.entries.set(name, next);
       folder = next;
     }
   }
 
+  /** As the system calls go: a file that is empty, has its mode, has a half of its content, has all of it, and has it on the disk. Its name is not. */
   async writeNew(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-    this.#step(`writeNew ${path}`);
     const { entries } = this.#folderOf(path);
     if (entries.has(basename(path))) throw failure("EEXIST", path);
-    // Its content is on the disk; its name is not.
-    entries.set(basename(path), { type: "file", content: Buffer.from(content), mode });
+    const whole = Buffer.from(content);
+    for (const [call, written] of [
+      ["open", 0],
+      ["chmod", 0],
+      ["write", whole.length >> 1],
+      ["write the rest of", whole.length],
+      ["sync", whole.length],
+    ] as const) {
+      this.#step(`${call} ${path}`);
+      entries.set(basename(path), { type: "file", content: whole.subarray(0, written), mode });
+    }
   }
 
   async link(existing: string, path: string): Promise<void> {
@@ -85,6 +102,7 @@ export class LossyDisk implements Disk {
 
   async rename(from: string, to: string): Promise<void> {
     this.#step(`rename ${to}`);
+    if (dirname(from) !== dirname(to)) this.#moves.set(from, to);
     const node = this.#node(from);
     this.#folderOf(from).entries.delete(basename(from));
     this.#folderOf(to).entries.set(basename(to), node);
@@ -97,9 +115,12 @@ export class LossyDisk implements Disk {
   }
 
   async remove(path: string): Promise<void> {
+    const [parent, node] = [this.#find(dirname(path)), this.#find(path)];
+    if (parent?.type !== "folder" || !node) return;
+    const names = node.type === "folder" ? Array.from(node.entries.keys()) : [];
+    for (const name of names) await this.remove(join(path, name));
     this.#step(`remove ${path}`);
-    const parent = this.#find(dirname(path));
-    if (parent?.type === "folder") parent.entries.delete(basename(path));
+    parent.entries.delete(basename(path));
   }
 
   async setMode(path: string, mode: number): Promise<void> {

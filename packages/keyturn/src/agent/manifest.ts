@@ -40,8 +40,8 @@ const manifestSchema = z.object({
   secrets: z.record(z.string(), secretEntry),
   /** When the signed announcements were made by which Secrets were given up, by name: no earlier one brings them back. Absent without signatures. */
   givenUp: z.record(z.string(), z.number()).optional(),
-  /** How many Secrets were served at most in the last hour, and when; absent if no more than now. */
-  peak: z.object({ count: z.number(), atMs: z.number() }).optional(),
+  /** How many Secrets were served in the last hour, and until when: ever fewer, ever later. */
+  peaks: z.array(z.object({ count: z.number(), atMs: z.number() })).optional(),
 });
 
 /** What is known of one promoted Secret. */

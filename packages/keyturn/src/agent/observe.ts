@@ -113,15 +113,14 @@ function namespacesOf(caches: Caches, { home, scopeChoice: { choice, rule } }: S
   const cache = caches.watch(Namespace, { only: "metadata", labels: choice.labels, keep: labelOf });
   cache.subscribe(onChange);
   void cache.whenSynced().then(onChange);
-  return {
-    now() {
-      if (!cache.synced) return undefined;
-      const names = Array.from(cache.entries(), ([key]) => nameOf(key).name);
-      const scopes = scopesOf(names, rule, (name) => cache.get(name)?.label);
-      return scopes.find((scope) => scope.home === home)?.namespaces ?? [];
-    },
-    blocker: () => blockerOf(caches.statusOf(cache)),
+  const now = (): readonly string[] | undefined => {
+    if (!cache.synced) return undefined;
+    const names = Array.from(cache.entries(), ([key]) => nameOf(key).name);
+    const scopes = scopesOf(names, rule, (name) => cache.get(name)?.label);
+    return scopes.find((scope) => scope.home === home)?.namespaces;
   };
+  const moved = `no checksum of a scope is published in ${home} (any more): give the agent the namespace that comes first by name in its scope`;
+  return { now, blocker: () => blockerOf(caches.statusOf(cache)) ?? (cache.synced && !now() ? moved : undefined) };
 }
 
 /** Made from the whole caches at a time, never change by change: changes of a relist come one after the other, and no state between two of them ever was. */

@@ -129,6 +129,102 @@ test("the first promotion: nothing is served, or the whole set", async () => {
   }
 });
 
+// What a look at a damaged disk mends, with the power failing before any step of it.
+
+const stamp = (timestampMs: number) => ({ timestampMs, createdMs: timestampMs });
+
+/** A disk on which two sets were promoted, one after the other, and then something happened to it. */
+async function damagedDisk(damage: (disk: LossyDisk, current: string) => Promise<void>): Promise<LossyDisk> {
+  const disk = new LossyDisk();
+  await disk.makeFolder("/agent");
+  await disk.flush("/");
+  const first = await storeOn(disk, 1000).promote(manifestOf(before, { stamp: stamp(1) }), { snapshot: undefined, isWhole: true }, reading(before));
+  const second = manifestOf(after, { stamp: stamp(2), promotedAtMs: 2 });
+  const { name } = await storeOn(disk, 1000).promote(second, { snapshot: first, isWhole: true }, reading(after));
+  await damage(disk, `/agent/generations/${name}`);
+  return disk.afterLoss(() => true);
+}
+
+/** Leaves other content in a file. */
+async function overwrite(disk: Disk, path: string): Promise<void> {
+  await disk.remove(path);
+  await disk.writeNew(path, "torn", 0o600);
+}
+
+test.each<readonly [string, (disk: LossyDisk, current: string) => Promise<void>, Contents]>([
+  ["a file is torn", (disk, current) => overwrite(disk, `${current}/web-2/tls.crt`), after],
+  [
+    "a file is torn of which there is only an older one",
+    (disk, current) => overwrite(disk, `${current}/web-1/tls.key`),
+    { ...after, "web-1": "old" },
+  ],
+  ["`current` is gone", (disk) => disk.remove("/agent/current"), after],
+  [
+    "`current` is a folder",
+    async (disk, current) => {
+      await disk.remove("/agent/current");
+      await disk.rename(current, "/agent/current");
+    },
+    after,
+  ],
+  [
+    "there is what does not belong there",
+    async (disk, current) => {
+      await disk.makeFolder(`${current}/web-9`);
+      await disk.writeNew(`${current}/web-9/tls.key`, "planted", 0o600);
+      await disk.writeNew(`${current}/web-1/extra`, "planted", 0o600);
+    },
+    after,
+  ],
+])("%s, and the power fails while that is mended: the next look mends it all the same", async (_, damage, mended) => {
+  for (let at = 0, isDone = false; !isDone; at++) {
+    const disk = (await damagedDisk(damage)).failingAt(at);
+    isDone = await storeOn(disk, 1000)
+      .recover(now)
+      .then(
+        () => true,
+        () => false,
+      );
+    for (const [name, survives] of survivals) {
+      const restored = disk.afterLoss(survives);
+      const { isWhole, promoted } = await storeOn(restored, 1000).recover(now);
+      const found = { isWhole, served: await served(restored), secrets: Object.keys(promoted?.manifest.secrets ?? {}).toSorted() };
+      expect({ at, name, ...found }).toEqual({ at, name, isWhole: true, served: mended, secrets: Object.keys(mended).toSorted() });
+    }
+  }
+});
+
+test(
+  "20,000 certificates get to a slow disk although the process is killed again and again, and hardly one is read twice",
+  { timeout: 120_000 },
+  async () => {
+    const contents = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`web-${index}`, `${index}`]));
+    const manifest = manifestOf(contents);
+    let disk = new LossyDisk();
+    await disk.makeFolder("/agent");
+    let [reads, lives] = [0, 0];
+    const readingOnce: typeof reading = (all) =>
+      async function* read(names) {
+        for await (const secret of reading(all)(names)) {
+          reads++;
+          yield secret;
+        }
+      };
+    for (let isDone = false; !isDone; lives++) {
+      disk = disk.afterLoss(() => true).failingAt(100_000);
+      isDone = await storeOn(disk, 1000)
+        .promote(manifest, { snapshot: undefined, isWhole: true }, readingOnce(contents))
+        .then(
+          () => true,
+          () => false,
+        );
+    }
+    expect(lives).toBeGreaterThan(2);
+    expect(reads).toBeLessThan(20_000 + 20 * lives);
+    expect(await served(disk)).toEqual(contents);
+  },
+);
+
 test("what the agent remembers is the old or the new, and the new once it was written", async () => {
   const [old, latest]: readonly AgentMemory[] = [{ notified: "1" }, { notified: "2" }];
   for (let at = 0, isDone = false; !isDone; at++) {

@@ -39,7 +39,10 @@ export class SnapshotFolder {
     this.#snapshots = join(folder, "generations");
   }
 
+  /** Throws for names that would lead out of the snapshot: an API server that was taken over can call a Secret anything. */
   pathOf(snapshot: string, ...names: readonly string[]): string {
+    const outside = names.find((name) => name.split("/").some((part) => part === "." || part === ".." || part.includes("\0")));
+    if (outside !== undefined) throw new Error(`${JSON.stringify(outside.slice(0, 300))} is no name of a Secret`);
     return join(this.#snapshots, snapshot, ...names);
   }
 

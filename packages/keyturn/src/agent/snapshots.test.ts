@@ -143,6 +143,19 @@ describe("what is read for a promotion", () => {
   });
 });
 
+test("a Secret whose name leads out of the folder is not written, and nothing there is removed", async () => {
+  const folder = await testFolder();
+  const outside = join(folder, "outside-1");
+  await mkdir(outside);
+  await writeFile(join(outside, "precious"), "");
+  const contents = { "../../outside-1": "planted" };
+  const store = new SnapshotStore({ disk: systemDisk, folder: join(folder, "agent"), namespace: "shop", shareAbove: 1000 });
+  await expect(store.promote(manifestOf(contents), { snapshot: undefined, isWhole: true }, reading(contents))).rejects.toThrow(
+    "is no name of a Secret",
+  );
+  expect(await readdir(outside)).toEqual(["precious"]);
+});
+
 describe("on the disk", () => {
   test("only the owner can read private keys, or enter the folder above them", async () => {
     const { folder } = await promotedFolder();

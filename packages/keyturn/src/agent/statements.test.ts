@@ -69,6 +69,13 @@ describe("a change", () => {
     expect(versions(decideFor({ "web-1": { version: 2 }, "web-2": { version: 2 } }, [batch]))).toEqual({ "web-1": "2", "web-2": "2" });
   });
 
+  test("is confirmed by a word of its own, also if another object of the same announcement has changed since", () => {
+    const confirmed = announcement(200, { ...change("web-1", undefined, 1), unchanged: true }, { ...change("web-2", undefined, 1), unchanged: true });
+    const decision = decideFor({ "web-1": {}, "web-2": { version: 2 } }, [confirmed]);
+    expect(decision.target?.secrets["web-1"]?.announcedMs).toBe(200);
+    expect(versions(decision)).toEqual({ "web-1": "1", "web-2": "1" });
+  });
+
   test("in a batch of which a part was announced again since does not wait for what never comes", () => {
     const batch = announcement(200, change("web-1", 1, 2), change("web-2", 1, 2));
     const again = announcement(300, change("web-2", 1, 3));

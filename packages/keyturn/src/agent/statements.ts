@@ -29,7 +29,9 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
     }
   }
   const isCurrent = (change: AnnouncedChange): boolean => change.name === "" || newest.get(change.name)?.change === change;
-  const complete = new Set(oldestFirst.filter(({ changes = [] }) => changes.every((change) => !isCurrent(change) || isDone(change, live))));
+  const complete = new Set(
+    oldestFirst.filter(({ changes = [] }) => changes.every((change) => change.unchanged || !isCurrent(change) || isDone(change, live))),
+  );
   const timeOf = (statement: Statement | undefined): number | undefined =>
     statement && complete.has(statement.announcement) ? statement.announcement.stamp.timestampMs : undefined;
   return {

@@ -1,5 +1,8 @@
 // The commands and the history on the page of an object.
+import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
 import type { ObjectRef } from "@keyturn/dashboard/contract";
+import { createClient, createLogger, resourceOf, Secret, systemClock } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import { issuedStory } from "../controllers/eventing-auth/records.ts";
 import { type KeySet, keySetStory } from "../controllers/jwks/records.ts";
@@ -7,7 +10,10 @@ import { rotationSetStory } from "../controllers/rotation/records.ts";
 import type { RotationSet } from "../controllers/rotation/rotation-set.ts";
 import { workloadStory } from "../controllers/sidecars/records.ts";
 import type { ObjectStory } from "../feature/record.ts";
-import { objectCommands, objectHistory } from "./object-detail.ts";
+import { SecretCheckSum } from "../controllers/checksum/api.ts";
+import { ObjectDetails, objectCommands, objectHistory } from "./object-detail.ts";
+import { issuedFixture } from "./record.fixture.ts";
+import { RecordStore } from "./record-store.ts";
 
 const ref: ObjectRef = { apiVersion: "x/v1", kind: "JWKSConfig", resource: "jwksconfigs.keyturn.io", namespace: "shop", name: "tokens" };
 const common = { ref, health: "healthy", reason: "Ready", message: "", detail: "", about: [], conditions: [], createdMs: 1 } as const;
@@ -123,5 +129,50 @@ describe("the history", () => {
 
   it("of what has no record is empty", () => {
     expect(objectHistory(undefined)).toEqual([]);
+  });
+});
+
+describe("what differs in a scope of several namespaces", () => {
+  const given: Readonly<Record<string, string>> = { "checksum.scope": "all", "checksum.publish-in": "gate", "checksum.namespaces": "bank,gate" };
+  const store = new RecordStore("test");
+  store.commit([issuedFixture("gate", "sum")], []);
+  const source = {
+    step: "checksum",
+    resources: [resourceOf(SecretCheckSum)],
+    caches: () => [],
+    ids: () => ["issued/gate/sum"],
+    make: () => undefined,
+    find: () => ({ id: "issued/gate/sum", kind: SecretCheckSum }),
+  };
+  const detailsFor = (mayList: (namespace: string) => boolean) => {
+    const asked: string[] = [];
+    const answer = Buffer.from(JSON.stringify({ metadata: {}, items: [] }));
+    const send = async ({ path }: { readonly path: string }) => {
+      asked.push(path.split("?")[0] ?? "");
+      return { status: 200, headers: { "content-type": "application/json" }, body: Readable.from([answer]) };
+    };
+    const details = new ObjectDetails({
+      client: createClient({ send, close: () => undefined }),
+      clock: systemClock,
+      log: createLogger({ level: "error", destination: { write: () => undefined } }),
+      store,
+      sources: () => [source],
+      flag: (each) => each.parse(given[each.name]),
+      signal: new AbortController().signal,
+    });
+    const object = { resource: resourceOf(SecretCheckSum), namespace: "gate", name: "sum" };
+    return { asked, of: () => details.of(object, { mayList: async (kind, namespace) => kind !== Secret || mayList(namespace) }) };
+  };
+
+  it("is told to nobody who may not look everywhere in it, and nothing is read for them", async () => {
+    const { asked, of } = detailsFor((namespace) => namespace === "gate");
+    expect(await of()).toMatchObject({ differencesHidden: "you may not list secrets in namespace bank" });
+    expect(asked.filter((path) => path.includes("secrets"))).toEqual([]);
+  });
+
+  it("is told to who may", async () => {
+    const { asked, of } = detailsFor(() => true);
+    expect(await of()).toMatchObject({ differences: [] });
+    expect(asked.filter((path) => path.includes("secrets"))).toEqual(["/api/v1/namespaces/bank/secrets", "/api/v1/namespaces/gate/secrets"]);
   });
 });

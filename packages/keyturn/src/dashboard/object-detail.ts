@@ -149,15 +149,16 @@ export class ObjectDetails {
   async #differencesOf({ resource, namespace }: ObjectRef, asker: Asker): Promise<Pick<ObjectDetail, "differences" | "differencesHidden">> {
     const differences = features.map(({ records }) => records.differences).find((each) => each && resourceOf(each.of) === resource);
     if (!differences) return {};
-    const { needs, find } = differences;
-    if (!(await asker.mayList(needs, namespace))) return { differencesHidden: `you may not list ${resourceOf(needs)} in namespace ${namespace}` };
+    const { needs, places, find } = differences;
     const { client, flag } = this.#options;
-    return this.#differences
-      .get(`${resource}/${namespace}`, () => find({ client, namespace, signal: this.#patience() }, flag))
-      .then(
-        (found) => ({ differences: found }),
-        (error: unknown) => ({ differencesHidden: this.#reason(error, needs, namespace) }),
-      );
+    try {
+      for (const place of await places({ client, namespace, signal: this.#patience() }, flag))
+        if (!(await asker.mayList(needs, place))) return { differencesHidden: `you may not list ${resourceOf(needs)} in namespace ${place}` };
+      const found = await this.#differences.get(`${resource}/${namespace}`, () => find({ client, namespace, signal: this.#patience() }, flag));
+      return { differences: found };
+    } catch (error) {
+      return { differencesHidden: this.#reason(error, needs, namespace) };
+    }
   }
 
   #patience(): AbortSignal {

@@ -60,8 +60,14 @@ export interface ObjectStory {
 export interface Differences {
   /** Objects of this kind have them. */
   readonly of: Kind;
-  /** Told only to who may list these. */
+  /** Told only to who may list these, in all of the places. */
   readonly needs: Kind;
+  /** The namespaces whose objects are told about. */
+  places(
+    this: void,
+    where: { readonly client: Client; readonly namespace: string; readonly signal: AbortSignal },
+    flag: FlagReader,
+  ): Promise<readonly string[]>;
   find(
     this: void,
     where: { readonly client: Client; readonly namespace: string; readonly signal: AbortSignal },

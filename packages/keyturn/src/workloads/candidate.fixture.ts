@@ -9,7 +9,7 @@ export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {
     generation: 2,
     isStarted: true,
     inspection: { type: "outdated", reason: "ImageDiffers", message: "pod x has another image", digest: "d1" },
-    by: ["sidecars"],
+    by: { sidecars: "ImageDiffers" },
     progress: "finished",
     restarting: false,
     restartedAtMs: undefined,

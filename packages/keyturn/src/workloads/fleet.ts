@@ -5,6 +5,7 @@ import {
   type Clock,
   type ControllerScope,
   type DeepReadonly,
+  earliest,
   type Kind,
   keyOf,
   type KubeObject,
@@ -17,11 +18,24 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import type { Selects } from "../feature/pause-and-selection.ts";
+import { type Admission, AdmissionFailures, askAdmission } from "./admission.ts";
 import { RestartTimes } from "./annotations.ts";
 import type { Finding, Inspector, InspectorDefinition } from "./inspector.ts";
 import type { Remembered, RestartMemory } from "./restart-memory.ts";
-import { type Candidate, joinedDigest, lastOf, type Limits, type ObservedFleet, type WorkloadId, workloadId, workloadRef } from "./rollout-plan.ts";
-import { restartableKinds, Rollout, servesRollouts, type Workload } from "./workload.ts";
+import {
+  type Candidate,
+  type Inspection,
+  isLasting,
+  joinedDigest,
+  lastOf,
+  type Limits,
+  type ObservedFleet,
+  splitDigest,
+  type WorkloadId,
+  workloadId,
+  workloadRef,
+} from "./rollout-plan.ts";
+import { restartableKinds, Rollout, servesRollouts, templateOf, type Workload } from "./workload.ts";
 
 /** Which workloads there are. */
 export interface FleetOptions {
@@ -30,6 +44,8 @@ export interface FleetOptions {
   readonly selects: Selects;
   readonly skipNamespaces: readonly string[];
   readonly argoRollouts: boolean;
+  /** Right before a restart, the API server makes a pod of the template without storing it. */
+  readonly checkAdmission: boolean;
 }
 
 /** Where they are looked at from. */
@@ -73,6 +89,7 @@ export class Fleet {
   readonly #entries = new Map<WorkloadId, Entry>();
   readonly #due = new Set<WorkloadId>();
   readonly #restartTimes = new RestartTimes();
+  readonly #admissionFailures: AdmissionFailures;
   readonly #dueListeners: ((id: WorkloadId) => void)[] = [];
   readonly #changeListeners: ((id: WorkloadId) => void)[] = [];
 
@@ -81,6 +98,7 @@ export class Fleet {
     const { watch, client, clock, metrics, signal, asker } = scope;
     this.#scope = scope;
     this.#options = options;
+    this.#admissionFailures = new AdmissionFailures(clock);
     this.namespaces = watch(Namespace, { only: "metadata", keep: keepLabels });
     for (const { kind } of restartableKinds.values()) if (kind !== Rollout) this.#watch(kind);
     const { workloads, namespaces } = this;
@@ -192,12 +210,27 @@ export class Fleet {
     for (const id of this.ids()) this.refresh(id);
   }
 
-  /** The candidate, inspected from what was read and asked just now. Undefined if there is nothing to plan any more. */
-  async lookAgain(id: WorkloadId, asking: { readonly client: Client; readonly signal: AbortSignal }): Promise<Candidate | undefined> {
+  /**
+   * The candidate, inspected from what was read and asked just now, and outdated only if the API server admits a new pod of it, as far as it may be asked.
+   * Undefined if there is nothing to plan any more.
+   */
+  async lookAgain(id: WorkloadId, { client, signal }: { readonly client: Client; readonly signal: AbortSignal }): Promise<Candidate | undefined> {
     const workload = this.workload(id);
     if (!workload || workload.deleting) return undefined;
-    const looks = this.#inspectors.map(async ({ name, inspector }) => ({ name, finding: await inspector.lookAgain(workload, asking) }));
-    return this.#candidateOf(id, workload, await Promise.all(looks));
+    let asked: Promise<Admission> | undefined;
+    const admission = (): Promise<Admission> => (asked ??= this.#askAdmission(workload, client, signal));
+    const looks = this.#inspectors.map(async ({ name, inspector }) => {
+      return { name, finding: await inspector.lookAgain(workload, { client, signal, admission }) };
+    });
+    const found = await Promise.all(looks);
+    const wanted = combined(found).inspection;
+    if (wanted.type !== "outdated") return this.#candidateOf(id, workload, found);
+    const answer = await admission();
+    this.#admissionFailures.keep(id, restartInput(wanted, workload), answer);
+    // When it may be asked again is the next refresh's to say.
+    this.#isDue([id]);
+    const candidate = this.#candidateOf(id, workload, found);
+    return candidate && { ...candidate, isUnchecked: answer.type === "unasked" };
   }
 
   /** Rollouts join if they are asked for and the API server serves them. True if there is nothing more to look for. */
@@ -231,6 +264,11 @@ export class Fleet {
     return this.#restartTimes.timeOf(workloadId(ref), restartedAt, this.#scope.now?.() ?? this.#scope.clock.now());
   }
 
+  #askAdmission(workload: DeepReadonly<Workload>, client: Client, signal: AbortSignal): Promise<Admission> {
+    if (!this.#options.checkAdmission) return Promise.resolve({ type: "unasked", message: "the API server is not to be asked" });
+    return askAdmission(client, { ...workload.source, template: templateOf(workload) }, signal);
+  }
+
   #lastRestartMs(nowMs: number): number | undefined {
     const times = Array.from(this.workloads.values()).flatMap((cache) => Array.from(cache.entries(), ([, workload]) => this.restartedAtMs(workload)));
     // What was first observed after this run began is of no later time for it.
@@ -249,19 +287,27 @@ export class Fleet {
   #inspect(id: WorkloadId): { readonly candidate: Candidate | undefined; readonly againInMs: number | undefined; readonly isGone: boolean } {
     const isRestartable = this.workloads.has(workloadRef(id).kind);
     const workload = this.workload(id);
-    if (isRestartable && !workload) this.#restartTimes.forget(id);
+    if (isRestartable && !workload) {
+      this.#restartTimes.forget(id);
+      this.#admissionFailures.forget(id);
+    }
     if (isRestartable && (!workload || workload.deleting)) return { candidate: undefined, againInMs: undefined, isGone: !workload };
     // What we have begun is finished, whoever looks after it from then on.
     if (workload && !workload.restarting && !workload.isSelected) return { candidate: undefined, againInMs: undefined, isGone: false };
     const found = this.#inspectors.map(({ name, inspector }) => ({ name, finding: inspector.inspect(id, workload) }));
     const times = found.flatMap(({ finding }) => finding?.againInMs ?? []);
     const isGone = !workload && found.every(({ finding }) => !finding);
-    return { candidate: this.#candidateOf(id, workload, found), againInMs: times.length > 0 ? Math.min(...times) : undefined, isGone };
+    const refusedForMs = this.#refusal(id, workload, combined(found).inspection)?.forMs ?? [];
+    return { candidate: this.#candidateOf(id, workload, found), againInMs: earliest(times.concat(refusedForMs)), isGone };
+  }
+
+  #refusal(id: WorkloadId, workload: DeepReadonly<Workload> | undefined, inspection: Inspection) {
+    return workload && inspection.type === "outdated" ? this.#admissionFailures.of(id, restartInput(inspection, workload)) : undefined;
   }
 
   #candidateOf(id: WorkloadId, workload: DeepReadonly<Workload> | undefined, found: readonly Found[]): Candidate | undefined {
-    const findings = found.flatMap(({ name, finding }) => (finding ? [{ name, ...finding }] : []));
-    const { by, inspection, blocker } = combined(findings);
+    const wanted = combined(found, workload?.restartedFor);
+    const inspection = this.#refusal(id, workload, wanted.inspection)?.failure ?? wanted.inspection;
     if (inspection.type === "current" && !workload?.restarting) return undefined;
     const { progress = "finished", restarting = false, isStarted = true, generation = 0, paused, restartedFor } = workload ?? {};
     return {
@@ -269,14 +315,13 @@ export class Fleet {
       uid: workload?.source.uid ?? "",
       generation,
       isStarted,
-      isUnchecked: findings.some(({ isUnchecked }) => isUnchecked),
       inspection,
-      by,
+      by: wanted.by,
       progress,
       restarting,
       restartedAtMs: workload && this.restartedAtMs(workload),
-      replaced: findings.every(({ replaced }) => replaced),
-      blocker: workload?.blocker ?? blocker,
+      replaced: found.every(({ finding }) => finding?.replaced ?? true),
+      blocker: workload?.blocker ?? wanted.blocker,
       paused,
       restartedFor,
     };
@@ -308,21 +353,37 @@ interface Found {
 
 type Combined = Pick<Candidate, "by" | "inspection" | "blocker">;
 
-/** What several inspectors say of one workload. Those that want it restarted and may have it are believed first, then those that may not, then those that do not know. */
-function combined(findings: readonly (Finding & { readonly name: string })[]): Combined {
+/**
+ * What several inspectors say of one workload. Where one of them does not know what a new pod would be, nobody's wish is followed, unless that lasts and others
+ * would wait for ever. Then those are believed that want it restarted and may have it, and then those that may not.
+ */
+function combined(found: readonly Found[], restartedFor?: string): Combined {
+  const findings = found.flatMap(({ name, finding }) => (finding ? [{ name, ...finding }] : []));
+  const unknown = findings.filter(({ inspection }) => inspection.type === "unknown");
   const outdated = findings.flatMap(({ name, inspection, blocker }) => (inspection.type === "outdated" ? [{ name, inspection, blocker }] : []));
   const free = outdated.filter(({ blocker }) => blocker === undefined);
   const wanted = free.length > 0 ? free : outdated.slice(0, 1);
   const [first] = wanted;
-  if (first) {
-    const { reason } = first.inspection;
-    const message = wanted.map(({ inspection }) => inspection.message).join("; ");
-    const digest = joinedDigest(wanted.map(({ inspection }) => inspection.digest));
-    return { by: wanted.map(({ name }) => name), inspection: { type: "outdated", reason, message, digest }, blocker: first.blocker };
-  }
-  const unknown = findings.find(({ inspection }) => inspection.type === "unknown");
-  if (unknown) return { by: [unknown.name], inspection: unknown.inspection, blocker: undefined };
-  return { by: findings.map(({ name }) => name), inspection: { type: "current" }, blocker: undefined };
+  const open = unknown.find(({ inspection }) => !isLasting(inspection)) ?? (first ? undefined : unknown[0]);
+  if (open) return { by: { [open.name]: "" }, inspection: open.inspection, blocker: undefined };
+  if (!first) return { by: askedBy(findings, restartedFor), inspection: { type: "current" }, blocker: undefined };
+  const { reason } = first.inspection;
+  const message = wanted.map(({ inspection }) => inspection.message).join("; ");
+  const digest = joinedDigest(wanted.map(({ inspection }) => inspection.digest));
+  const by = Object.fromEntries(wanted.map(({ name, inspection }) => [name, inspection.reason]));
+  return { by, inspection: { type: "outdated", reason, message, digest }, blocker: first.blocker };
+}
+
+/** Those that the restart under way is for, by what their digests begin with; an operator with one inspector needs no such beginnings. */
+function askedBy(findings: readonly { readonly name: string }[], restartedFor = ""): Combined["by"] {
+  const names = findings.map(({ name }) => name);
+  const asked = splitDigest(restartedFor).flatMap((digest) => names.find((name) => digest.startsWith(`${name}:`)) ?? names[0] ?? []);
+  return Object.fromEntries(asked.map((name) => [name, ""]));
+}
+
+/** What a refusal is about: the restart for the same and of the same template would be refused again. */
+function restartInput({ digest }: Extract<Inspection, { readonly type: "outdated" }>, { templateDigest }: Pick<Workload, "templateDigest">): string {
+  return `${templateDigest} ${digest}`;
 }
 
 function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {

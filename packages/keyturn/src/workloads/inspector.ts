@@ -1,5 +1,6 @@
 // An inspector says which workloads should be restarted, and why. It restarts nothing: that is planned over all inspectors, in `rollouts.ts`.
 import type { AccessRule, Cache, Client, Clock, ControllerScope, DeepReadonly, Metrics, PlannedEvent } from "@keyturn/runtime";
+import type { Admission } from "./admission.ts";
 import type { SkipReason } from "./reasons.ts";
 import type { Inspection, Row, WorkloadId } from "./rollout-plan.ts";
 import type { Workload } from "./workload.ts";
@@ -55,7 +56,7 @@ export interface Inspector {
   /** `workload` is undefined for what is no workload of a kind that can be restarted. Undefined: there is nothing to say about it. */
   inspect(id: WorkloadId, workload: DeepReadonly<Workload> | undefined): Finding | undefined;
   /** The same with everything that it depends on read and asked anew, right before a restart. Rejects if that cannot be read. */
-  lookAgain(workload: DeepReadonly<Workload>, asking: { readonly client: Client; readonly signal: AbortSignal }): Promise<Finding | undefined>;
+  lookAgain(workload: DeepReadonly<Workload>, asking: LastLook): Promise<Finding | undefined>;
   /** What it inspects besides workloads. */
   ids(namespace?: string): Iterable<WorkloadId>;
   /** The uid of one of these, if it is known. */
@@ -66,15 +67,21 @@ export interface Inspector {
   answered(): Promise<void>;
 }
 
-/** What an inspection gives. */
+/** What a last look is made with. */
+export interface LastLook {
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  /** What the API server would make of a new pod, asked once for all inspectors. That it admits one is seen to for them. */
+  admission(this: void): Promise<Admission>;
+}
+
+/** What an inspection gives. One that is not known keeps others from restarting the workload too: a new pod may not run. */
 export interface Finding {
   readonly inspection: Inspection;
   /** The inspection is about as many pods of the last restart as there should be. */
   readonly replaced: boolean;
   /** Why it should not be restarted all the same. */
   readonly blocker: SkipReason | undefined;
-  /** Of a last look: whether new pods would be admitted could not be asked. */
-  readonly isUnchecked?: boolean;
   /** When to look again, unless `due` says so earlier. */
   readonly againInMs: number | undefined;
 }

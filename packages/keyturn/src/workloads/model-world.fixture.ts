@@ -241,7 +241,7 @@ export class ModelWorld {
       generation: seen.version,
       isStarted: true,
       inspection,
-      by: ["sidecars"],
+      by: { sidecars: "ImageDiffers" },
       progress: seen.rolled ? "finished" : "rolling",
       restarting: seen.labelled,
       restartedAtMs: restartTimeMs(seen.restartedAt),

@@ -1,4 +1,4 @@
-import { createClient, isApiError, seededRandom } from "@keyturn/runtime";
+import { createClient, defineKind, isApiError, seededRandom } from "@keyturn/runtime";
 import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { type Remembered, RestartRecord } from "./restart-memory.ts";
@@ -25,17 +25,18 @@ const entry = (atMs: number, restartedFor?: string): Remembered => ({
   isOver: false,
 });
 const { signal } = new AbortController();
+const now = { nowMs: 10_000, signal };
 
 test("what was written is read, by another process too, and never over what that one wrote", async () => {
   const { client, run } = world();
   const [one, two] = [new RestartRecord("default"), new RestartRecord("default")];
-  expect(await run(one.read(client, signal))).toBe("absent");
-  expect(await run(two.read(client, signal))).toBe("absent");
+  expect(await run(one.read(client, now))).toBe("absent");
+  expect(await run(two.read(client, now))).toBe("absent");
   const memory = new Map([["Deployment/shop/web", entry(5, "d1")]]);
   expect(await run(one.write(client, memory))).toBe(true);
   const failed = await run(two.write(client, new Map()).catch((error: unknown) => error));
   expect(isApiError(failed, "AlreadyExists")).toBe(true);
-  expect(await run(two.read(client, signal))).toEqual(memory);
+  expect(await run(two.read(client, now))).toEqual(memory);
   await run(one.write(client, new Map([...memory, ["Deployment/shop/b", entry(6)]])));
   const late = await run(two.write(client, new Map()).catch((error: unknown) => error));
   expect(isApiError(late, "Conflict")).toBe(true);
@@ -44,11 +45,11 @@ test("what was written is read, by another process too, and never over what that
 test("it is bounded: what has not helped stays longest, then what is latest", async () => {
   const { client, run } = world();
   const record = new RestartRecord("default");
-  await run(record.read(client, signal));
+  await run(record.read(client, now));
   const name = "x".repeat(240);
   const many = Array.from({ length: 3000 }, (_, index) => [`Deployment/${name}/${index}`, entry(index, index === 0 ? "d1" : undefined)] as const);
   expect(await run(record.write(client, new Map(many)))).toBe(true);
-  const kept = await run(record.read(client, signal));
+  const kept = await run(record.read(client, now));
   if (typeof kept === "string") throw new Error(kept);
   expect(kept.size).toBeGreaterThan(300);
   expect(kept.size).toBeLessThanOrEqual(1000);
@@ -56,3 +57,28 @@ test("it is bounded: what has not helped stays longest, then what is latest", as
   expect(kept.has(`Deployment/${name}/1`)).toBe(false);
   expect(kept.has(`Deployment/${name}/2999`)).toBe(true);
 });
+
+test("a time that a wrong clock wrote counts from when it was first read, by each process", async () => {
+  const { client, run } = world();
+  const record = new RestartRecord("default");
+  await run(record.read(client, now));
+  const ahead = Date.UTC(2040, 0, 1);
+  await run(record.write(client, new Map([["Deployment/shop/web", entry(ahead, "d1")]])));
+  const atMs = async (reader: RestartRecord, nowMs: number): Promise<number | undefined> => {
+    const memory = await run(reader.read(client, { nowMs, signal }));
+    return typeof memory === "string" ? undefined : memory.get("Deployment/shop/web")?.atMs;
+  };
+  expect(await atMs(record, 20_000)).toBe(20_000);
+  expect(await atMs(record, 50_000)).toBe(20_000);
+  expect(await atMs(new RestartRecord("default"), 50_000)).toBe(50_000);
+});
+
+test.each(["{", "[]", '{"Deployment/shop/web":["u",1e300,3,null,false,false]}', '{"Deployment/shop/web":["u",-1,3]}'])(
+  "what cannot be read, such as %s, counts as nothing",
+  async (text) => {
+    const { client, run } = world();
+    const lease = defineKind({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true });
+    await run(client.create(lease, { metadata: { namespace: "default", name: "keyturn-restarts", annotations: { "keyturn.io/restarts": text } } }));
+    expect(await run(new RestartRecord("default").read(client, now))).toEqual(new Map());
+  },
+);

@@ -1,8 +1,10 @@
 // What was restarted, when and for what, kept in the operator's own namespace: whoever may write a workload can take annotations off it, or put some on.
-import { type Client, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
+import { type Client, type DeepReadonly, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../feature/feature.ts";
-import type { WorkloadId } from "./rollout-plan.ts";
+import { RestartTimes } from "./annotations.ts";
+import { type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
+import type { Workload } from "./workload.ts";
 
 /** A restart that we have made, or were about to make when this was written. */
 export interface Remembered {
@@ -20,6 +22,48 @@ export interface Remembered {
 
 export type RestartMemory = ReadonlyMap<WorkloadId, Remembered>;
 
+type Rolling = Pick<DeepReadonly<Workload>, "ref" | "source" | "generation" | "progress" | "restartedAt" | "restartedFor">;
+
+/** What is remembered once these are restarted, or their rollouts finished. What is gone by then changes nothing. */
+export function rememberedAfter(
+  memory: RestartMemory,
+  rows: readonly Row[],
+  { workloadOf, nowMs }: { readonly workloadOf: (id: WorkloadId) => Rolling | undefined; readonly nowMs: number },
+): RestartMemory {
+  const next = new Map(memory);
+  for (const { id, decision } of rows) {
+    const known = memory.get(id);
+    const workload = workloadOf(id);
+    if (!workload) continue;
+    if (decision.type === "restart") {
+      const { generation, progress, source } = workload;
+      next.set(id, {
+        uid: source.uid,
+        atMs: nowMs,
+        generation,
+        restartedFor: decision.digest,
+        wasUnhealthy: progress === "unhealthy",
+        isOver: false,
+      });
+    } else if (known && decision.type === "finish") {
+      next.set(id, { ...known, restartedFor: decision.helped ? undefined : known.restartedFor, isOver: true });
+    }
+  }
+  return next;
+}
+
+/** Taken over from versions that remembered nothing, which have always written both: a label, and what the restart was for. */
+export function adoptedMemory(labelled: readonly Workload[], restartedAtMs: (workload: Workload) => number | undefined): RestartMemory {
+  const adopted = labelled.filter(({ restartedFor }) => restartedFor !== undefined);
+  return new Map(
+    adopted.map((workload) => {
+      const { ref, source, generation, restartedFor } = workload;
+      const atMs = restartedAtMs(workload) ?? 0;
+      return [workloadId(ref), { uid: source.uid, atMs, generation: generation - 1, restartedFor, wasUnhealthy: false, isOver: false }];
+    }),
+  );
+}
+
 /**
  * A Lease, because the operator may write those in its own namespace anyway, and nobody else writes there. Nobody holds it.
  */
@@ -31,27 +75,39 @@ const annotation = `${keyturn.domain}/restarts`;
 const maxEntries = 1000;
 const maxLength = 200_000;
 
-const entrySchema = z.tuple([z.string(), z.number(), z.number(), z.string().nullable(), z.boolean(), z.boolean()]);
+/** The last time that there is in JavaScript. */
+const lastMs = 8.64e15;
+const entrySchema = z.tuple([z.string(), z.number().min(0).max(lastMs), z.number(), z.string().nullable(), z.boolean(), z.boolean()]);
 const memorySchema = z.record(z.string(), entrySchema);
 
 /** Reads and writes it. What another process has written meanwhile makes a write fail with `Conflict`. */
 export class RestartRecord {
   readonly #namespace: string;
   #stored: Stored<KubeObject> | undefined;
+  /** Clocks have been wrong before: what is ahead of ours counts from when it was first read, and ends a delay neither early nor years late. */
+  readonly #times = new RestartTimes();
 
   constructor(namespace: string) {
     this.#namespace = namespace;
   }
 
   /** What is remembered; `absent` if nothing ever was, `forbidden` if we may not know. Rejects if it could not be read. */
-  async read(client: Client, signal: AbortSignal): Promise<RestartMemory | "absent" | "forbidden"> {
+  async read(
+    client: Client,
+    { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
+  ): Promise<RestartMemory | "absent" | "forbidden"> {
     try {
       this.#stored = await client.get(Lease, { namespace: this.#namespace, name }, signal);
     } catch (error) {
       if (isApiError(error, "Forbidden")) return "forbidden";
       throw error;
     }
-    return this.#stored ? parsed(this.#stored.metadata.annotations?.[annotation]) : "absent";
+    if (!this.#stored) return "absent";
+    const entries = Array.from(parsed(this.#stored.metadata.annotations?.[annotation]), ([id, entry]) => {
+      const atMs = this.#times.timeOf(id, new Date(entry.atMs).toISOString(), nowMs) ?? nowMs;
+      return [id, { ...entry, atMs }] as const;
+    });
+    return new Map(entries);
   }
 
   /** Replaces what was read. False if we may not. */

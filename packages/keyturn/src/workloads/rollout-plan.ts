@@ -18,10 +18,15 @@ export type WorkloadId = string;
 /** How the live pods compare with what new ones would get. Reasons are the inspector's. */
 export type Inspection =
   | { readonly type: "current" }
-  /** `digest` stands for what was expected; see `covers`. */
+  /** `digest` stands for what was expected; see `covers`. That of an inspector beside others begins with its name and a colon; only sidecars' does not. */
   | { readonly type: "outdated"; readonly reason: string; readonly message: string; readonly digest: string }
-  /** `reason` is `Pending` while it will be known soon. */
-  | { readonly type: "unknown"; readonly reason: string; readonly message: string };
+  /** `reason` is `Pending` while it will be known soon. What `lasts` is not known until somebody changes the workload or what its inspector goes by. */
+  | { readonly type: "unknown"; readonly reason: string; readonly message: string; readonly lasts?: boolean };
+
+/** True for what will not be known by waiting, so that nobody waits for it. */
+export function isLasting(inspection: Inspection): boolean {
+  return inspection.type === "unknown" && inspection.lasts === true;
+}
 
 /**
  * How far a workload's last change has come: `rolling` while pods are still to be replaced, `unhealthy` when all are but not all are available, `finished` otherwise.
@@ -34,8 +39,8 @@ export interface Candidate {
   readonly uid: string;
   readonly generation: number;
   readonly inspection: Inspection;
-  /** The names of the inspectors that say so. */
-  readonly by: readonly string[];
+  /** The inspectors that say so, by name, each with its own word for what is wrong; empty if nothing is. */
+  readonly by: Readonly<Record<string, string>>;
   readonly progress: Progress;
   /** It carries our label: we restarted it and have not seen its rollout finished. */
   readonly restarting: boolean;
@@ -114,8 +119,8 @@ export interface Row {
   readonly outdated: string | undefined;
   /** The same in words, or why it is not known; empty if nothing is wrong. */
   readonly why: string;
-  /** The names of the inspectors that say so. */
-  readonly by: readonly string[];
+  /** The inspectors that say so, as of the candidate. */
+  readonly by: Candidate["by"];
   readonly decision: Decision;
 }
 
@@ -177,7 +182,9 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     const { inspection } = candidate;
     const own = ((): Decision | undefined => {
       if (isFinished(candidate)) {
-        return { type: "finish", helped: inspection.type !== "outdated" || !covers(candidate.restartedFor, inspection.digest) };
+        // Of what is not known, nobody can say that it helped; nor is it done again for the same.
+        const helped = inspection.type === "current" || (inspection.type === "outdated" && !covers(candidate.restartedFor, inspection.digest));
+        return { type: "finish", helped };
       }
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
       if (inspection.type === "unknown") return { type: "unknown", reason: inspection.reason };
@@ -213,7 +220,8 @@ function rememberedOf(memory: RestartMemory | undefined, { ref, uid, generation 
 
 /** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. Until that can be written down it counts. */
 function isFinished({ restarting, progress, replaced, inspection, refused }: Candidate): boolean {
-  return restarting && progress === "finished" && replaced && inspection.type !== "unknown" && !refused;
+  const isKnown = inspection.type !== "unknown" || isLasting(inspection);
+  return restarting && progress === "finished" && replaced && isKnown && !refused;
 }
 
 /** Several reasons for a restart are one digest. */
@@ -224,10 +232,15 @@ export function joinedDigest(digests: readonly string[]): string {
   return digests.join(digestSeparator);
 }
 
+/** The inverse. */
+export function splitDigest(digest: string): readonly string[] {
+  return digest.split(digestSeparator);
+}
+
 /** True if a restart for the one was also for all of the other. */
 export function covers(restartedFor: string | undefined, digest: string): boolean {
-  const known = restartedFor?.split(digestSeparator) ?? [];
-  return digest.split(digestSeparator).every((each) => known.includes(each));
+  const known = splitDigest(restartedFor ?? "");
+  return splitDigest(digest).every((each) => known.includes(each));
 }
 
 function isLate(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowMs: number): boolean {

@@ -16,6 +16,7 @@ import {
   type Plan,
   type PlannedEvent,
   type Planner,
+  Pod,
   type Reconcile,
   reconcileWith,
   type Run,
@@ -32,7 +33,7 @@ import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { type Remembered, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { adoptedMemory, rememberedAfter, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -219,7 +220,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       const target = observed.fresh.get(id)?.target;
       if (decision.type === "restart" && target) {
         // As late as it is: what follows is delayed from this time, and who was asked may have taken their time to answer.
-        const nowMs = this.#scope.clock.now() + (this.#scope.serverAheadMs() ?? 0);
+        const nowMs = this.#now();
         this.#sentMs = nowMs;
         await restartWorkload(client, target, { nowMs, digest: decision.digest });
       } else if (decision.type === "finish") await finishRollout(client, this.#finished(row), decision);
@@ -236,7 +237,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
 
   done(step: Exclude<Step<Look, Action>, { readonly verb: "look" }>): void {
     if (step.verb !== "do" || step.action.type !== "restart") return;
-    for (const { metrics } of this.#of(step.action.row)) metrics.restarted(step.action.row.outdated ?? "");
+    for (const { metrics, outdated } of this.#of(step.action.row)) metrics.restarted(outdated);
   }
 
   completed(observed: Observed): void {
@@ -258,7 +259,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     this.#rows = shown?.plan.rows ?? [];
     this.#fleet.isLed = shown !== undefined;
     for (const [name, { metrics }] of this.#inspectors) {
-      if (shown) metrics.show(this.#rows.filter(({ by }) => by.includes(name)));
+      if (shown) metrics.show(this.#rows.flatMap((row) => rowOf(row, name)));
       else metrics.hide();
     }
     if (!shown?.plan.events || !this.#dryRun) return;
@@ -299,54 +300,29 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     };
   }
 
+  /** The API server's time, as far as it is known. */
+  #now(): number {
+    return this.#scope.clock.now() + (this.#scope.serverAheadMs() ?? 0);
+  }
+
   /** What is remembered of restarts. At the very first start, what is labelled then. */
   async #memory(labelled: readonly Workload[], { client, signal, log }: Run): Promise<RestartMemory | undefined> {
-    const memory = await this.#record.read(client, signal);
+    const memory = await this.#record.read(client, { nowMs: this.#now(), signal });
     if (memory === "forbidden") {
       if (!this.#isForgetful)
         log.warn({ namespace: this.#scope.operatorNamespace }, "restarts cannot be remembered: grant get, create and update of leases");
       this.#isForgetful = true;
       return undefined;
     }
-    if (memory !== "absent") return memory;
-    const adopted = ({ source: { uid }, generation, restartedFor, ref, restartedAt }: Workload): readonly [WorkloadId, Remembered] => [
-      workloadId(ref),
-      {
-        uid,
-        atMs: this.#fleet.restartedAtMs({ ref, restartedAt }) ?? 0,
-        generation: generation - 1,
-        restartedFor,
-        wasUnhealthy: false,
-        isOver: false,
-      },
-    ];
-    // Versions that remembered nothing have always written both, label and what the restart was for.
-    return new Map(labelled.filter(({ restartedFor }) => restartedFor !== undefined).map(adopted));
+    return memory === "absent" ? adoptedMemory(labelled, (workload) => this.#fleet.restartedAtMs(workload)) : memory;
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
   async #keep({ rows, nowMs }: Extract<Action, { readonly type: "remember" }>, observed: ObservedAll, { client }: Run): Promise<Observed> {
     const memory = observed.fleet.memory;
     if (!memory) return observed;
-    const next = new Map(memory);
-    for (const { id, decision } of rows) {
-      const known = memory.get(id);
-      const workload = observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
-      if (!workload) continue;
-      if (decision.type === "restart") {
-        const { generation, progress, source } = workload;
-        next.set(id, {
-          uid: source.uid,
-          atMs: nowMs,
-          generation,
-          restartedFor: decision.digest,
-          wasUnhealthy: progress === "unhealthy",
-          isOver: false,
-        });
-      } else if (known && decision.type === "finish") {
-        next.set(id, { ...known, restartedFor: decision.helped ? undefined : known.restartedFor, isOver: true });
-      }
-    }
+    const workloadOf = (id: WorkloadId) => observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
+    const next = rememberedAfter(memory, rows, { workloadOf, nowMs });
     if (await this.#record.write(client, next)) this.#fleet.memory = next;
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
@@ -397,7 +373,10 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   }
 
   #of({ by }: Row) {
-    return by.flatMap((name) => this.#inspectors.get(name) ?? []);
+    return Object.entries(by).flatMap(([name, outdated]) => {
+      const inspector = this.#inspectors.get(name);
+      return inspector ? [{ ...inspector, outdated }] : [];
+    });
   }
 
   #eventsOf(row: Row) {
@@ -417,6 +396,12 @@ function withFresh({ fleet, rolling, fresh, isUnchecked }: ObservedAll, refused:
   const lastMs = Array.from(rolling?.values() ?? []).reduce<number>((last, time) => Math.max(last, time ?? 0), fleet.lastRestartMs ?? 0);
   const lastRestartMs = lastMs > 0 ? lastMs : undefined;
   return { candidates, memory, unlabelled, rolling: rolling ?? fleet.rolling, lastRestartMs, sentMs };
+}
+
+/** The row as an inspector with a part in it has asked for it. */
+function rowOf(row: Row, name: string): readonly Row[] {
+  const outdated = row.by[name];
+  return outdated === undefined ? [] : [{ ...row, outdated: row.outdated && outdated }];
 }
 
 /** The workload of a step, and what the step is made from: a refusal counts for as long as the same would be tried. */
@@ -447,9 +432,12 @@ const seen = ["list", "watch"] as const;
 const restarted = ["list", "watch", "patch"] as const;
 const why = "to see what pods are made from and how rollouts fare, and to restart";
 
-function rolloutsAccess({ inspectors, argoRollouts }: RolloutsOptions): readonly AccessRule[] {
+function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: RolloutsOptions): readonly AccessRule[] {
   return [
     ...inspectors.flatMap(({ access }) => access),
+    ...(checkAdmission
+      ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
+      : []),
     { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
   ];

@@ -184,6 +184,20 @@ export const recordActions: readonly Action[] = [
   },
 ];
 
+/** What a JWKSConfig does. */
+export const publicationActions: readonly Action[] = [
+  {
+    name: "the key of the source is published, and known in 3 s",
+    apply(world, nowMs) {
+      const [source] = world.sources.values();
+      if (!source || world.published.has(source.content)) return false;
+      world.published.set(source.content, nowMs + 3000);
+      return true;
+    },
+  },
+  { name: "no key is published any more", apply: (world) => world.published.size > 0 && (world.published.clear(), true) },
+];
+
 const onSundays = { ...parseMaintenanceWindows(["Sun 02:30-03:00"]), timeZone: "UTC" };
 
 /** What happens to the operator, besides being killed and being away. */

@@ -18,6 +18,8 @@ export interface Exploration {
   /** How many versions went through the set before it is explored; 0 for one that does not exist yet. */
   readonly versions: number;
   readonly actions: readonly Action[];
+  /** Targets that wait for publications: those of all versions before. Default none. */
+  readonly waiting?: readonly string[];
   /** How many actions there are at most. */
   readonly depth: number;
   /** How long an absence or a wait is, in seconds. */
@@ -108,8 +110,9 @@ class Explorer {
 
   /** A set through which some versions went, each in its time. */
   #start(): State {
-    const { targets, versions } = this.#exploration;
+    const { targets, versions, waiting = [] } = this.#exploration;
     const world = new RotationWorld();
+    for (const name of waiting) world.waiting.add(name);
     for (const [name, target] of Object.entries(targets)) world.putTarget(name, target);
     let state: State = {
       world,
@@ -127,7 +130,7 @@ class Explorer {
         this.#acted(state, {
           name: `the source is ${content}`,
           isSourceNew: true,
-          apply: (at, nowMs) => Boolean(at.putSource({ watched: content, content }, nowMs)),
+          apply: (at, nowMs) => Boolean(at.published.set(content, nowMs) && at.putSource({ watched: content, content }, nowMs)),
         }) ?? state;
       state = this.#completed(state);
       state = this.#waited(state, 100);
@@ -258,6 +261,7 @@ function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): strin
   const uids = new Map<string, string>();
   let text = `${plan === undefined} ${world.isFirstLook} ${actions} ${waits} ${source ? `${source.content} ${ageOf(source.writtenAt)}` : "-"}`;
   text += ` ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()}`;
+  for (const [content, fromMs] of world.waiting.size === 0 ? [] : world.published) text += `~${content} ${Math.max(ageOf(fromMs), -oldMs)}`;
   for (const { name, uid, order, delayMs, deletionMode } of [...world.targets.values()].sort(byName)) {
     text += `|${name} ${order} ${delayMs} ${deletionMode} ${world.reported.get(name)}`;
     uids.set(uid, name);

@@ -180,6 +180,8 @@ export class Invariants {
     const before = this.given.get(target);
     if (before && before.seq > seq) return `E3: ${target} goes back from version ${before.seq} to ${seq}`;
     if (before?.seq === seq) return before.content === content ? undefined : `E3: version ${seq} is ${before.content} and ${content}`;
+    const publishedMs = world.waiting.has(target) ? (world.published.get(content) ?? Number.POSITIVE_INFINITY) : 0;
+    if (publishedMs > nowMs) return `publish-before: ${target} gets ${content}, whose key is not published for long enough`;
     const lost = this.#lost(world);
     if (lost !== undefined) return `E4: ${target} moves on, and ${lost} is lost`;
     return (
@@ -247,7 +249,7 @@ export class Invariants {
     const happy = [...reasons].find(([, reason]) => isContent(reason))?.[0];
     if (behind !== undefined && plan.nextAtMs === undefined && happy !== undefined)
       return `E5: ${behind} does not hold ${source.content}, nothing will change that, and ${happy} says ${reasons.get(happy)}`;
-    const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker }) => blocker);
+    const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker, unpublished }) => blocker ?? unpublished);
     const empty = [...world.targets.values()].find(
       ({ name, whenUnfilled }) => whenUnfilled === "Backfill" && !world.objects.has(name) && (isContent(reasons.get(name)) || !isStopped),
     )?.name;

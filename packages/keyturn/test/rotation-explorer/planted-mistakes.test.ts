@@ -118,6 +118,20 @@ const mistakes: readonly Mistake[] = [
     wrong: "if (unknown.length < 9) return undefined;",
     world: cutFill,
   },
+  {
+    what: "R7: who waits for a publication takes what the rank before has",
+    file: rules,
+    right: "some(({ seq }) => seq === commit.seq) && publishedFromMs(member, commit) <= nowMs;",
+    wrong: "some(({ seq }) => seq === commit.seq);",
+    world: "targets that wait until keys are published",
+  },
+  {
+    what: "R7: the first target takes what another already has",
+    file: rules,
+    right: "if (publishedFromMs(member, live) > nowMs) continue;",
+    wrong: "",
+    world: "a new set that waits until keys are published",
+  },
 ];
 
 const controllers = join(import.meta.dirname, "../../src/controllers/rotation");
@@ -163,5 +177,5 @@ test.each(mistakes.map((mistake, index) => [mistake.what, mistake, index] as con
   const world = worlds[mistake.world];
   if (!world) throw new Error(`there is no world ${mistake.world}`);
   const { wrong } = explore({ ...world, depth: world.depth + (mistake.more ?? 0), decisions: await planted(mistake, index) });
-  expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|after|it does not|\w+ is refused)/);
+  expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|publish-before|after|it does not|\w+ is refused)/);
 });

@@ -1,5 +1,15 @@
 // The small worlds that are explored: each has its targets, its past, and what may happen to it.
-import { allDeleted, objectActions, operatorActions, recordActions, settingActions, sourceActions, targetActions, type Action } from "./actions.ts";
+import {
+  allDeleted,
+  objectActions,
+  operatorActions,
+  publicationActions,
+  recordActions,
+  settingActions,
+  sourceActions,
+  targetActions,
+  type Action,
+} from "./actions.ts";
 import type { Exploration } from "./explorer.ts";
 
 type Small = Omit<Exploration, "decisions" | "depth"> & {
@@ -73,6 +83,22 @@ export const worlds: Readonly<Record<string, Small>> = {
     versions: 2,
     actions: [...changes, ...operatorActions(Object.keys(two)), ...named(targetActions(two), /live is/)],
     depth: 2,
+    waits: [1, 7],
+  },
+  "targets that wait until keys are published": {
+    targets: two,
+    waiting: ["live", "fallback"],
+    versions: 2,
+    actions: [...changes, ...publicationActions, ...named(targetActions(two), comesAndGoes)],
+    depth: 3,
+    waits: [1, 7],
+  },
+  "a new set that waits until keys are published": {
+    targets: two,
+    waiting: ["live"],
+    versions: 0,
+    actions: [...changes, ...publicationActions, ...named(operatorActions([]), /windows/)],
+    depth: 3,
     waits: [1, 7],
   },
   "a source that flaps, goes and comes back": {

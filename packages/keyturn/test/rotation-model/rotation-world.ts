@@ -46,6 +46,9 @@ export class RotationWorld {
   readonly reported = new Map<string, number>();
   /** Versions that a person has given up. */
   readonly givenUp = new Set<number>();
+  /** Targets that take a version only when its key has been published for long enough, and from when on that is so, by content. */
+  readonly waiting = new Set<string>();
+  readonly published = new Map<string, number>();
   #lastId = 0;
 
   /** A copy that goes its own way. */
@@ -58,6 +61,8 @@ export class RotationWorld {
     for (const name of this.refused) other.refused.add(name);
     for (const seq of this.givenUp) other.givenUp.add(seq);
     for (const [key, value] of this.reported) other.reported.set(key, value);
+    for (const name of this.waiting) other.waiting.add(name);
+    for (const [key, value] of this.published) other.published.set(key, value);
     other.changePolicy = this.changePolicy;
     other.isKindWatched = this.isKindWatched;
     other.maintenance = this.maintenance;
@@ -193,8 +198,10 @@ export class RotationWorld {
     const { changePolicy } = this;
     const objects = object && this.isKindWatched ? [object] : [];
     const blocker = this.refused.has(name) ? { blocker: { reason: "WriteRefused", message: "refused" } as const } : {};
+    const publications = new Map(Array.from(this.published, ([content, fromMs]) => [content, { fromMs }]));
     return {
       ...blocker,
+      ...(this.waiting.has(name) && { publishBefore: { config: "tokens", publications } }),
       name,
       uid,
       generation: 1,

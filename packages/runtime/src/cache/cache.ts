@@ -19,7 +19,8 @@ export interface WatchOptions<T extends KubeObject, V, Index extends string = st
   /**
    * Turns each object, as it is read, into what the cache holds. Two watches share one cache when their kind, selection and `keep` are the same (the same function object).
    * Absent: the whole object less `metadata.managedFields`. An object that it throws for is not gone: what was kept of it before stays, it is logged and
-   * counted, and the keys that it concerns fail with the reason `Unreadable` until it can be read.
+   * counted, and the keys that it concerns fail with the reason `Unreadable` until it can be read. They are found by its last value: of an object that this
+   * process could never read, only the key of its own name is known. Where several objects make one key, let `keep` give a value that says what is wrong.
    */
   readonly keep?: (object: Stored<T>) => V;
   /** Indexes by name: each gives the index values of a kept object. One that throws is as if `keep` had thrown. */

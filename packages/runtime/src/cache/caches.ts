@@ -247,7 +247,11 @@ export function readable(keep: Keep): (object: Stored<KubeObject>) => unknown {
   if (!keep) return (object) => object;
   return (object) => {
     try {
-      return keep(object);
+      const value = keep(object);
+      if (!(value instanceof Promise)) return value;
+      // Nobody will wait for it, and a rejection that nobody hears of ends the process.
+      value.catch(() => {});
+      throw new TypeError("keep must give a value, and not a promise of one");
     } catch (error) {
       return new UnreadableValue("keep", error);
     }

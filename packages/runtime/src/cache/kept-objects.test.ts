@@ -88,6 +88,21 @@ it("forgets an object that could never be read once it is deleted, and does not 
   expect(heard).toEqual(["added ns/a", "deleted ns/a"]);
 });
 
+it("takes a `keep` that gives a promise for one that throws: what it rejects with would end the process", async () => {
+  const { server, log, caches, stop, settle } = scriptedCaches();
+  const sizes = caches.watch(widgets, { keep: async ({ spec }: Widget) => spec?.size ?? Promise.reject(new Error("no size")) });
+  caches.start(stop.signal);
+  await settle();
+  server.last.answer(200);
+  server.last.line(objectLine("ADDED", "a", "1", { spec: { size: 3 } }));
+  server.last.line(objectLine("ADDED", "b", "2", {}));
+  server.last.line(bookmarkLine("2", true));
+  await sizes.whenSynced();
+  expect(Array.from(sizes.unreadable?.keys() ?? [])).toEqual(["ns/a", "ns/b"]);
+  expect(sizes.size).toBe(0);
+  expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(2);
+});
+
 it("does not log what a listener or an index throws, only where", async () => {
   const { server, log, caches, stop, settle } = scriptedCaches();
   const fail = (value: object): never => {

@@ -262,6 +262,19 @@ describe("lists", () => {
 });
 
 describe("odd answers", () => {
+  it("takes nothing for an object whose name or version is no text, alone or in a list", async () => {
+    for (const odd of [{ resourceVersion: 7 }, { uid: {} }, { name: null }]) {
+      const object = { ...stored, metadata: { ...stored.metadata, ...odd } };
+      await expect(scripted([{ status: 200, body: object }]).client.get(ConfigMap, name)).rejects.toThrow("the answer is no ConfigMap");
+      await expect(scripted([{ status: 200, body: object }]).client.create(ConfigMap, { metadata: name })).rejects.toThrow(
+        "the answer is no ConfigMap",
+      );
+      await expect(scripted([{ status: 200, body: { metadata: {}, items: [object] } }]).client.list(ConfigMap)).rejects.toThrow(
+        "no list of ConfigMap",
+      );
+    }
+  });
+
   it("says what kind of thing came instead of JSON, and what every proxy says, and quotes nothing else", async () => {
     const html = `<html>\n<h1>Sign in</h1>${"x".repeat(500)}`;
     const attempt = scripted([{ status: 200, body: html }]).client.get(ConfigMap, name);

@@ -151,7 +151,7 @@ export function acceptHeader(kind: Kind, answer: Answer | undefined): { readonly
  * neither.
  */
 export function decodeObject<T extends KubeObject, A extends Answer = "object">(body: unknown, kind: Kind<T>, attempt: string): Answered<T, A> {
-  if (!isRecord(body) || !isRecord(body["metadata"])) {
+  if (!isRecord(body) || !isIdentity(body["metadata"])) {
     throw new ApiError(attempt, 200, { message: `the answer is no ${kind.kind}` });
   }
   if (body["kind"] === "PartialObjectMetadata") {
@@ -160,6 +160,13 @@ export function decodeObject<T extends KubeObject, A extends Answer = "object">(
     delete body["metadata"]["managedFields"];
   }
   return body as unknown as Answered<T, A>;
+}
+
+/** True for metadata whose names and versions, if there are any, are texts: they are compared as such. */
+function isIdentity(metadata: unknown): metadata is Record<string, unknown> {
+  if (!isRecord(metadata)) return false;
+  const { name = "", namespace = "", uid = "", resourceVersion = "" } = metadata;
+  return [name, namespace, uid, resourceVersion].every((text) => typeof text === "string");
 }
 
 /** A page of a list; `continue` asks for the next. */
@@ -171,7 +178,8 @@ export interface Page<T extends KubeObject> extends ListResult<T> {
 export function decodePage<T extends KubeObject>(body: unknown, kind: Kind<T>, attempt: string): Page<T> {
   const metadata = isRecord(body) ? body["metadata"] : undefined;
   const items = isRecord(body) ? (body["items"] ?? []) : undefined;
-  if (!isRecord(metadata) || !Array.isArray(items)) throw new ApiError(attempt, 200, { message: `the answer is no list of ${kind.kind}` });
+  if (!isRecord(metadata) || !Array.isArray(items) || !items.every((item) => isRecord(item) && isIdentity(item["metadata"])))
+    throw new ApiError(attempt, 200, { message: `the answer is no list of ${kind.kind}` });
   const apiVersion = apiVersionOf(kind);
   for (const item of items as Record<string, unknown>[]) {
     item["apiVersion"] ??= apiVersion;

@@ -3,7 +3,8 @@ import { createCaches } from "../cache/caches.ts";
 import { dryRunClient } from "../client/dry-run-client.ts";
 import { defineKind, type KubeObject, objectPath } from "../client/kind.ts";
 import { createClient } from "../client/kube-client.ts";
-import type { Transport, TransportRequest } from "../client/transport.ts";
+import { ConnectionError, type Transport, type TransportRequest } from "../client/transport.ts";
+import { sleep } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
@@ -33,6 +34,8 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
+const silenceMs = 30_000;
+
 /** One controller, its world, and what came of it. */
 export class EngineRig {
   readonly clock = new VirtualClock();
@@ -44,8 +47,8 @@ export class EngineRig {
   /** Runs that were refused. */
   refused = 0;
   aheadMs = 0;
-  /** How a request is refused instead of being served. */
-  refuse: (request: TransportRequest) => Refusal | undefined = () => undefined;
+  /** How a request is refused instead of being served, or that nobody answers it. */
+  refuse: (request: TransportRequest) => Refusal | "silence" | undefined = () => undefined;
   /** Called before a request is served. */
   before: (request: TransportRequest) => void = () => {};
   readonly #requests: string[] = [];
@@ -120,6 +123,7 @@ export class EngineRig {
           this.before(request);
           return wire.send(request, signal);
         }
+        if (refusal === "silence") return this.#silence(signal);
         const body = JSON.stringify({
           kind: "Status",
           apiVersion: "v1",
@@ -133,6 +137,12 @@ export class EngineRig {
       },
       close: () => wire.close(),
     };
+  }
+
+  /** As long as the real transport waits for an answer. */
+  async #silence(signal?: AbortSignal): Promise<never> {
+    await sleep(this.clock, silenceMs, signal);
+    throw new ConnectionError("no answer");
   }
 
   /** Lets time pass and returns the requests that were made meanwhile, lists and watches left out. */

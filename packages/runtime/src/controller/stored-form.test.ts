@@ -54,6 +54,42 @@ describe("the same, written otherwise", () => {
   });
 });
 
+const NetworkPolicy = defineKind({ group: "networking.k8s.io", version: "v1", kind: "NetworkPolicy", plural: "networkpolicies", namespaced: true });
+const Service = defineKind({ group: "", version: "v1", kind: "Service", plural: "services", namespaced: true });
+const Pod = defineKind({ group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true });
+const withSpec = (spec: object): KubeObject => Object.assign({ metadata }, { spec });
+
+describe("what others add", () => {
+  const mine = { ingress: [{ from: [{ podSelector: { matchLabels: { a: "1" } } }], ports: [{ port: 80 }] }], podSelector: {} };
+  const [rule] = mine.ingress;
+  const stored = { ...mine, ingress: [{ ...rule, ports: [{ port: 80, protocol: "TCP" }] }], policyTypes: ["Ingress"] };
+
+  test("by default is no difference", () => {
+    expect(saysAll(NetworkPolicy, withSpec(stored), withSpec(mine))).toBe(true);
+  });
+
+  test.each<readonly [string, object]>([
+    ["lets everybody of a namespace in", { ingress: [{ ...rule, from: [{ podSelector: { matchLabels: { a: "1" } }, namespaceSelector: {} }] }] }],
+    ["opens a range of ports", { ingress: [{ ...rule, ports: [{ port: 80, protocol: "TCP", endPort: 9000 }] }] }],
+    ["is one more label of a selector in a list", { ingress: [{ ...rule, from: [{ podSelector: { matchLabels: { a: "1", b: "2" } } }] }] }],
+    ["takes pods out of a policy", { podSelector: { matchLabels: { b: "2" } } }],
+  ])("counts where a value has one owner: what %s", (_what, change) => {
+    expect(saysAll(NetworkPolicy, withSpec({ ...stored, ...change }), withSpec(mine))).toBe(false);
+  });
+
+  test("to a Service's selector counts, and another port does not", () => {
+    const wanted = withSpec({ selector: { a: "1" }, ports: [{ port: 80 }] });
+    const live = { selector: { a: "1" }, ports: [{ port: 80, protocol: "TCP", targetPort: 80 }] };
+    expect(saysAll(Service, withSpec({ ...live, ports: [...live.ports, { port: 81, protocol: "TCP" }] }), wanted)).toBe(true);
+    expect(saysAll(Service, withSpec({ ...live, selector: { a: "1", b: "2" } }), wanted)).toBe(false);
+  });
+
+  test("stays in a pod, which cannot be changed any more", () => {
+    const live = { nodeSelector: { a: "1", zone: "x" }, tolerations: [{ key: "k" }, { key: "node.kubernetes.io/not-ready" }] };
+    expect(saysAll(Pod, withSpec(live), withSpec({ nodeSelector: { a: "1" }, tolerations: [{ key: "k" }] }))).toBe(true);
+  });
+});
+
 describe("a difference", () => {
   test.each<readonly [string, KubeObject, KubeObject]>([
     ["another quantity", container({ resources: { limits: { cpu: "1" } } }), container({ resources: { limits: { cpu: "1001m" } } })],

@@ -1,82 +1,34 @@
 // Does a stored object already say what is wanted? Asked in the form in which the API server stores it: quantities, times, empty and absent fields, lists by their keys.
 import type { Kind, KubeObject } from "../client/kind.ts";
 import { isRecord } from "../json.ts";
-
-/** The words of a text. */
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
-
-/**
- * The groups that the API server keeps as Go types, in protobuf: there an empty list or map is the same as none, and a number or text that has no pointer
- * is not there when it is zero. Custom kinds are kept as they were sent, so of them only the metadata is looked at in this way.
- */
-const typedGroups: ReadonlySet<string> = new Set([
-  "",
-  ...words(`
-apiextensions.k8s.io apps autoscaling batch policy admissionregistration.k8s.io certificates.k8s.io coordination.k8s.io discovery.k8s.io
-events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io storage.k8s.io
-`),
-]);
-
-/** Fields that are a pointer to a scalar in some type of k8s.io/api 0.36: there, zero is something else than nothing, and who took it away has changed something. */
-const pointers = words(`
-activeDeadlineSeconds adminAccess allNodes allocateLoadBalancerNodePorts allowMultipleAllocations allowPrivilegeEscalation allowVolumeExpansion
-apiGroup appProtocol attachRequired automountServiceAccountToken averageUtilization backoffLimit backoffLimitPerIndex bindsToNode blockOwnerDeletion
-borrowingLimitPercent cachingMode capacityKey completionMode completions containerName controller count defaultMode distinctAttribute
-enableServiceLinks endPort endpointsNamespace expirationSeconds extendedResourceName failedJobsHistoryLimit failurePolicy force fsGroup
-fsGroupChangePolicy fsGroupPolicy fsType gmsaCredentialSpec gmsaCredentialSpecName holderIdentity hostProcess hostUsers hostname hostnameOverride
-immutable ingressClassName initiatorName internalTrafficPolicy ipFamilyPolicy ipMode kind labelSelectorPath leaseDurationSeconds leaseTransitions
-lendablePercent loadBalancerClass localhostProfile lun managedBy manualSelector matchAttribute matchPolicy maxExpirationSeconds maxFailedIndexes
-maxItems maxLength maxProperties maximum message minDomains minItems minLength minProperties minReplicas minimum mode mountPropagation multipleOf name
-namespace nodeAffinityPolicy nodeAllocatableUpdatePeriodSeconds nodeName nodeTaintsPolicy nominalConcurrencyShares observedGeneration optional
-optionalOldSelf parallelism parameterNotFoundAction partition patchType path pathType perDeviceNodeSelection persistentVolumeName podGroupName
-podInfoOnMount podReplacementPolicy port preemptionPolicy preferredHolder preventPodSchedulingIfMissing priority privileged procMount
-progressDeadlineSeconds protocol readOnly readOnlyRootFilesystem ready reason reclaimPolicy recursiveReadOnly recursiveReadOnlyMounts
-reinvocationPolicy replicas requiresRepublish resourceClaimName resourceClaimTemplateName restartPolicy revisionHistoryLimit runAsGroup runAsNonRoot
-runAsUser runAsUserName runtimeClassName scope seLinuxChangePolicy seLinuxMount secretNamespace selectPolicy service serviceAccountTokenInSecrets
-serving setHostnameAsFQDN shareID shareProcessNamespace sideEffects signerName stabilizationWindowSeconds startingDeadlineSeconds stopSignal
-storageCapacity storageClassName strategy successfulJobsHistoryLimit supplementalGroupsPolicy suspend targetAverageUtilization
-targetCPUUtilizationPercentage terminating terminationGracePeriodSeconds timeZone timeoutSeconds tolerationSeconds trafficDistribution
-ttlSecondsAfterFinished type unhealthyPodEvictionPolicy url userNamespaces value version volumeAttributesClassName volumeBindingMode volumeMode
-x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields zone
-`);
-
-/** The same names where they are no pointers, by the field around them. */
-const plain = words("env.value tolerations.value volumeMounts.readOnly ports.name ports.protocol paths.path");
-
-/** Fields that are maps with keys of the user's choice, and never anything else when they are empty. Their values are texts, and compared as such. */
-const maps = words("annotations binaryData data labels matchLabels nodeSelector parameters stringData volumeAttributes attributes");
-/** Maps whose values are quantities. */
-const quantityMaps = words("allocatable capacity default defaultRequest hard limits max maxLimitRequestRatio min podFixed requests");
-/** Fields that are a quantity; `value` is one in the target of a HorizontalPodAutoscaler. */
-const quantities = words("allocationMultiplier averageValue divisor maximumVolumeSize sizeLimit step capacity tolerance");
-const times = words("completionTime creationTimestamp deprecatedFirstTimestamp deprecatedLastTimestamp expirationTimestamp startTime timeAdded");
-const microTimes = words("acquireTime eventTime lastObservedTime renewTime");
-
-/** Lists that are merged by a key of their items (`+listType=map`): others may add items of their own, such as sidecars, volumes and mounts. */
-const keyedLists: Readonly<Record<string, (item: Readonly<Record<string, unknown>>) => unknown>> = {
-  ...Object.fromEntries(
-    "containers initContainers ephemeralContainers volumes env imagePullSecrets secrets resourceClaims schedulingGates webhooks matchConditions"
-      .split(" ")
-      .map((list) => [list, ({ name }: Readonly<Record<string, unknown>>) => name]),
-  ),
-  volumeMounts: ({ mountPath }) => mountPath,
-  volumeDevices: ({ devicePath }) => devicePath,
-  hostAliases: ({ ip }) => ip,
-  ownerReferences: ({ uid }) => uid,
-  conditions: ({ type }) => type,
-};
+import {
+  digitsOfTime,
+  isDefault,
+  isFilledIn,
+  isPointer,
+  isQuantity,
+  isQuantityMap,
+  isSet,
+  isTextMap,
+  itemKey,
+  type Place,
+  sharingIn,
+  typedGroups,
+} from "./stored-fields.ts";
 
 /**
- * True if `live` says all that `desired` says, so that applying it would change nothing. What the server and others have added does not count, nor do
- * `apiVersion` and `kind`, which items of a list lack. Fields that were applied earlier and are no longer desired do not show here.
+ * True if `live` says all that `desired` says, so that applying it would change nothing. What the server and others have added does not count where several
+ * may own parts of a value, and counts where one owns it whole, such as a selector or a list without keys: there it is taken back. Nor do `apiVersion` and
+ * `kind` count, which items of a list lack. Fields that were applied earlier and are no longer desired do not show here. In custom kinds, whose schema is
+ * not known here, additions never count.
  */
 export function saysAll(kind: Pick<Kind, "group" | "plural">, live: KubeObject, desired: KubeObject): boolean {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...contents } = desired;
-  if (!says(live.metadata, metadata, "metadata", "")) return false;
+  const { plural } = kind;
+  if (!says(live.metadata, metadata, { plural, name: "metadata", parent: "", sharing: "shared" })) return false;
   if (!typedGroups.has(kind.group)) return covers(live, contents);
-  return says(live, kind.group === "" && kind.plural === "pods" ? withoutTolerations(contents) : contents, "", "");
+  const isPod = kind.group === "" && plural === "pods";
+  return says(live, isPod ? withoutTolerations(contents) : contents, { plural, name: "", parent: "", sharing: isPod ? "fixed" : "shared" });
 }
 
 /** A pod keeps the tolerations that it was made with, and admission has added some. */
@@ -93,42 +45,75 @@ export function asSent<T extends KubeObject>(kind: Pick<Kind, "group" | "plural"
   return { ...object, data: { ...(isRecord(before) ? before : {}), ...Object.fromEntries(data) }, stringData: undefined };
 }
 
-/** `name` is the field's, `parent` that of the one around it. The server writes some empty lists as null. */
-function says(stored: unknown, desired: unknown, name: string, parent: string): boolean {
-  if (desired === undefined || desired === null) return true;
-  // The schema in a CRD is data, whatever its fields are called.
-  if (name === "openAPIV3Schema") return covers(stored, desired);
+/** The server writes some empty lists as null. */
+function says(stored: unknown, desired: unknown, place: Place): boolean {
+  if (desired === undefined || desired === null) return place.sharing !== "whole" || isFilledIn(stored, place);
   const live = stored ?? undefined;
-  if (Array.isArray(desired)) return live === undefined ? desired.length === 0 : Array.isArray(live) && saysItems(live, desired, name);
-  if (isRecord(desired)) {
-    if (maps.has(name) && Object.values(desired).every((value) => typeof value === "string")) return covers(live ?? {}, desired);
-    if (!isRecord(live)) return live === undefined && quantityMaps.has(name) && Object.keys(desired).length === 0;
-    const inner = quantityMaps.has(name) ? sameQuantity : undefined;
-    for (const member in desired) {
-      const [a, b] = [live[member], desired[member]];
-      if (inner && !isRecord(b) ? !inner(a, b) : !says(a, b, member, name || parent)) return false;
-    }
-    return true;
-  }
+  // The schema in a CRD is data, whatever its fields are called.
+  if (place.name === "openAPIV3Schema") return saysSchema(live, desired);
+  if (Array.isArray(desired)) return Array.isArray(live) ? saysItems(live, desired, place) : live === undefined && desired.length === 0;
+  if (isRecord(desired)) return saysMembers(live, desired, place);
   if (live === desired) return true;
   // A zero that the types cannot keep apart from nothing.
-  if (live === undefined) return (desired === false || desired === 0 || desired === "") && (!pointers.has(name) || plain.has(`${parent}.${name}`));
-  if (quantities.has(name) || (name === "value" && parent === "target")) return sameQuantity(live, desired);
-  if (times.has(name)) return sameTime(live, desired, 0);
-  return microTimes.has(name) && sameTime(live, desired, 6);
+  if (live === undefined) return (desired === false || desired === 0 || desired === "") && !isPointer(place);
+  if (isQuantity(place)) return sameQuantity(live, desired);
+  const digits = digitsOfTime(place);
+  return digits !== undefined && sameTime(live, desired, digits);
 }
 
-function saysItems(live: readonly unknown[], desired: readonly unknown[], name: string): boolean {
-  if (name === "finalizers") return desired.every((item) => live.includes(item));
-  const keyOf = Object.hasOwn(keyedLists, name) ? keyedLists[name] : undefined;
-  if (!keyOf) return live.length === desired.length && desired.every((item, index) => says(live[index], item, "", name));
+function saysMembers(live: unknown, desired: Readonly<Record<string, unknown>>, place: Place): boolean {
+  const sharing = sharingIn(place, false);
+  const isWhole = sharing === "whole";
+  if (isTextMap(place) && Object.values(desired).every((value) => typeof value === "string"))
+    return isWhole ? isSame(live ?? {}, desired) : covers(live ?? {}, desired);
+  const ofQuantities = isQuantityMap(place);
+  if (!isRecord(live)) return live === undefined && ofQuantities && Object.keys(desired).length === 0;
+  const inside = { plural: place.plural, parent: place.name || place.parent, sharing };
+  for (const name in desired) {
+    const [a, b] = [live[name], desired[name]];
+    if (ofQuantities && !isRecord(b) ? !sameQuantity(a, b) : !says(a, b, { ...inside, name })) return false;
+  }
+  if (!isWhole) return true;
+  for (const name in live)
+    if (!(name in desired) && !(ofQuantities && isFilledIn(live, place)) && !isFilledIn(live[name], { ...inside, name })) return false;
+  return true;
+}
+
+function saysItems(live: readonly unknown[], desired: readonly unknown[], place: Place): boolean {
+  if (desired.length === 0 && isDefault(live, place)) return true;
+  if (isSet(place)) return desired.every((item) => live.includes(item));
+  const keyOf = itemKey(place);
+  const item: Place = { plural: place.plural, name: "", parent: place.name, sharing: sharingIn(place, true) };
+  if (!keyOf) return live.length === desired.length && desired.every((wanted, index) => says(live[index], wanted, item));
   // In the order that is wanted, whatever stands in between.
   let from = 0;
-  return desired.every((item) => {
-    const at = isRecord(item) ? live.findIndex((other, index) => index >= from && isRecord(other) && keyOf(other) === keyOf(item)) : -1;
+  return desired.every((wanted) => {
+    const at = isRecord(wanted) ? live.findIndex((other, index) => index >= from && isRecord(other) && keyOf(other) === keyOf(wanted)) : -1;
     from = at + 1;
-    return at >= 0 && says(live[at], item, "", name);
+    return at >= 0 && says(live[at], wanted, item);
   });
+}
+
+/** It belongs to a list with one owner, so what others add to it counts. */
+function saysSchema(live: unknown, desired: unknown): boolean {
+  return isSame(schemaAsStored(live), schemaAsStored(desired));
+}
+
+const schemasByName: ReadonlySet<string> = new Set(["properties", "patternProperties", "definitions", "dependencies"]);
+const schemaData: ReadonlySet<string> = new Set(["default", "example", "enum"]);
+
+/** A schema without what is empty or false. All its numbers are pointers. */
+function schemaAsStored(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(schemaAsStored);
+  if (!isRecord(schema)) return schema;
+  const kept = Object.entries(schema).flatMap(([name, value]) => {
+    if (schemaData.has(name)) return [[name, value]];
+    const inner = schemasByName.has(name) && isRecord(value) ? Object.entries(value).map(([key, one]) => [key, schemaAsStored(one)]) : undefined;
+    if (inner) return inner.length > 0 ? [[name, Object.fromEntries(inner)]] : [];
+    const isNothing = value === undefined || value === null || value === false || value === "" || (Array.isArray(value) && value.length === 0);
+    return isNothing ? [] : [[name, schemaAsStored(value)]];
+  });
+  return Object.fromEntries(kept);
 }
 
 /**

@@ -165,6 +165,40 @@ describe("watch decoders", () => {
     expect(() => decodeAll(new JsonWatchDecoder(finishMetadata, maxEventBytes), [planted])).toThrow(/^json: \d+ characters that are not JSON$/);
   });
 
+  it("fail on JSON of another shape with a WireError: a version that is a number would end the process where versions are compared", () => {
+    const object = (metadata: unknown): object => ({ metadata, data: {} });
+    const named = { namespace: "ns", name: "a", uid: "u", resourceVersion: "7" };
+    const objects = [
+      null,
+      5,
+      [],
+      "x",
+      object(null),
+      object({}),
+      object({ ...named, resourceVersion: 7 }),
+      object({ ...named, name: 5 }),
+      object({ ...named, uid: {} }),
+    ];
+    const events = [null, 5, [], "ADDED", {}, ...objects.map((each) => ({ type: "ADDED", object: each }))];
+    const bookmarks = [{ resourceVersion: 7 }, {}, undefined].map((metadata) => ({ type: "BOOKMARK", object: { metadata } }));
+    const isTaken = (event: unknown): boolean => {
+      const decoder = new JsonWatchDecoder(finishWhole(secretType), maxEventBytes);
+      return !(failureOf(() => decodeAll(decoder, [Buffer.from(`${JSON.stringify(event)}\n`)])) instanceof WireError);
+    };
+    expect([...events, ...bookmarks].filter(isTaken)).toEqual([]);
+    const lists = [
+      null,
+      5,
+      [],
+      {},
+      { metadata: { resourceVersion: 7 } },
+      ...[{}, 5, [null], [5]].map((items) => ({ metadata: { resourceVersion: "7" }, items })),
+    ];
+    const isTakenAsList = (list: unknown): boolean =>
+      !(failureOf(() => [...decodeJsonPage(Buffer.from(JSON.stringify(list)), finishMetadata).objects]) instanceof WireError);
+    expect(lists.filter(isTakenAsList)).toEqual([]);
+  });
+
   it("take no more of an event than they may, from its first bytes on in protobuf, and then fail with a typed error", () => {
     const limit = 1_000;
     const tooLong = { code: "AnswerTooLong", part: "event", maxBytes: limit };

@@ -140,8 +140,9 @@ export class JsonWatchDecoder implements WatchDecoder {
   }
 
   #decode(event: unknown): WireEvent {
-    const { type, object } = event as { readonly type?: string; readonly object?: KubeObject };
-    if (typeof object !== "object" || object === null) throw new WireError("json: a watch event without an object");
+    const { type, object } = isRecord(event) ? event : {};
+    if (type === "ERROR") return { type: "error", status: isRecord(object) ? object : {} };
+    if (!isObject(object)) throw new WireError("json: a watch event without an object");
     switch (type) {
       case "ADDED":
         return { type: "added", object: this.#finish(object) };
@@ -150,12 +151,10 @@ export class JsonWatchDecoder implements WatchDecoder {
       case "DELETED":
         return { type: "deleted", object: this.#finish(object) };
       case "BOOKMARK": {
-        const { resourceVersion, annotations } = object.metadata ?? {};
-        if (!resourceVersion) throw new WireError("json: a bookmark without a resourceVersion");
+        const { resourceVersion, annotations } = object.metadata;
+        if (!isText(resourceVersion)) throw new WireError("json: a bookmark without a resourceVersion");
         return { type: "bookmark", resourceVersion, endOfInitialEvents: annotations?.[initialEventsEnd] === "true" };
       }
-      case "ERROR":
-        return { type: "error", status: object };
       case undefined:
       default:
         throw new WireError(`json: unknown watch event type ${JSON.stringify(String(type).slice(0, 20))}`);
@@ -165,13 +164,28 @@ export class JsonWatchDecoder implements WatchDecoder {
 
 /** Decodes one page of a JSON list. */
 export function decodeJsonPage(bytes: Buffer, finish: FinishObject): WirePage {
-  const list = parseJson(bytes.toString("utf8")) as {
-    readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-    readonly items?: readonly KubeObject[] | null;
-  };
-  const { resourceVersion, continue: token } = list.metadata ?? {};
-  if (!resourceVersion) throw new WireError("json: a list without a resourceVersion");
-  return { resourceVersion, continue: token || undefined, objects: (list.items ?? []).values().map(finish) };
+  const list = parseJson(bytes.toString("utf8"));
+  const { metadata, items } = isRecord(list) ? list : {};
+  const { resourceVersion, continue: token } = isRecord(metadata) ? metadata : {};
+  if (!isText(resourceVersion)) throw new WireError("json: a list without a resourceVersion");
+  const objects: readonly unknown[] | undefined = items === undefined || items === null ? [] : Array.isArray(items) ? items : undefined;
+  if (!objects) throw new WireError("json: a list without a list of items");
+  return { resourceVersion, continue: isText(token) ? token : undefined, objects: objects.values().map((item) => finish(asObject(item))) };
+}
+
+function asObject(item: unknown): KubeObject {
+  if (!isObject(item)) throw new WireError("json: an item of a list that is no object");
+  return item;
+}
+
+/** Something with metadata, of which nothing else is known. */
+function isObject(value: unknown): value is KubeObject {
+  return isRecord(value) && isRecord(value["metadata"]);
+}
+
+/** What is compared as a text later must be one: a number would end the process there. */
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
@@ -191,9 +205,10 @@ export function finishWhole(type: { readonly apiVersion: string; readonly kind: 
 /** Makes the metadata alone, less `managedFields`. */
 export const finishMetadata: FinishObject = (object) => ({ metadata: withoutManagedFields(object.metadata) }) as Stored<KubeObject>;
 
-function withoutManagedFields(metadata: (ObjectMeta & { readonly managedFields?: unknown }) | undefined): ObjectMeta {
-  if (!metadata?.resourceVersion) throw new WireError("json: an object without metadata");
+function withoutManagedFields(metadata: ObjectMeta & { readonly managedFields?: unknown }): ObjectMeta {
   const { managedFields: _, ...rest } = metadata;
+  const { name, uid = "-", resourceVersion } = rest;
+  if (![name, uid, resourceVersion].every(isText)) throw new WireError("json: an object without metadata");
   return rest;
 }
 

@@ -28,7 +28,9 @@ const Vault = defineCustomKind({
   versions: [
     {
       name: "v1",
-      spec: z.object({ password: z.string().regex(/^[a-z]+$/), tags: z.array(z.enum(["a", "b"])).optional() }),
+      spec: z
+        .object({ password: z.string().regex(/^[a-z]+$/), tags: z.array(z.enum(["a", "b"])).optional(), note: z.string().max(100).optional() })
+        .meta({ cel: [{ rule: "!has(self.note)", messageExpression: "'refused: ' + self.note" }] }),
       status: z.object({ conditions: conditionsSchema.optional() }),
     },
   ],
@@ -116,6 +118,10 @@ const refusals: Readonly<Record<string, readonly [write: (client: Client, namesp
   choice: [
     (client, namespace) => create(client, namespace, { spec: { password: "a", tags: [secret] } }),
     'Vault "refused" is invalid: spec.tags[0] (Unsupported value)',
+  ],
+  rule: [
+    (client, namespace) => create(client, namespace, { spec: { password: "a", note: secret } }),
+    'Vault "refused" is invalid: spec (Invalid value)',
   ],
   field: [
     (client, namespace) => create(client, namespace, { spec: { password: "a", nonsense: secret } }),

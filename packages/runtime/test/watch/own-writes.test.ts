@@ -1,9 +1,9 @@
 // Own writes are seen: on a real API server, through a stalled watch, and after a restore of etcd that took resourceVersions back.
 import { cp, rm } from "node:fs/promises";
-import { ConfigMap, type Stored } from "@keyturn/runtime";
+import { ConfigMap, Event, Lease, Secret, type Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
-import type { WriteRecord } from "../../src/controller/run.ts";
+import { trackAnswers, type WriteRecord } from "../../src/controller/run.ts";
 import { clusterFilesIn } from "../../src/testing/cluster/cluster-access.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
 
@@ -44,6 +44,53 @@ describe("own writes", () => {
     await cluster().client.delete(ConfigMap, { namespace, name: "late" });
     await world.caches.whenObserved(cache, { type: "deleted", kind: ConfigMap, key: `${namespace}/late`, uid: written.metadata.uid });
     expect(cache.get(`${namespace}/late`)).toBeUndefined();
+  });
+
+  it("do not wait in a watch by a field selector for what it does not select: neither event nor bookmark has to come", async () => {
+    await using world = await WatchedCluster.open(cluster());
+    const namespace = await cluster().namespace("selected");
+    const cache = world.caches.watch(Secret, { namespace, fields: "type=kubernetes.io/tls", only: "metadata" });
+    world.start();
+    await cache.whenSynced();
+    const stall = world.proxy.stall({ watch: true });
+    const records: WriteRecord[] = [];
+    const client = trackAnswers(cluster().client, (record) => records.push(record));
+    const opaque = { namespace, name: "opaque" };
+    await client.create(Secret, { metadata: opaque, data: { a: "YQ==" } });
+    await client.apply(Secret, { metadata: opaque, data: { a: "Yg==" } }, { fieldManager: "test", force: true, answer: "metadata" });
+    await client.mergePatch(Secret, opaque, { data: { a: "Yw==" } }, { answer: "metadata" });
+    await client.get(Secret, opaque);
+    for (const record of records) expect(await world.caches.whenObserved(cache, record)).toBe(true);
+    expect(records).toHaveLength(4);
+    // The stall holds what is selected.
+    await client.create(Secret, { metadata: { namespace, name: "tls" }, type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } });
+    const [selected] = records.slice(4);
+    if (!selected) throw new Error("the write was not recorded");
+    let seen = false;
+    const wait = world.caches.whenObserved(cache, selected).then(() => (seen = true));
+    await client.list(Secret, { namespace });
+    expect(seen).toBe(false);
+    stall.undo();
+    await wait;
+    expect(cache.size).toBe(1);
+  });
+
+  it("are seen of Leases and Events, of which the API server has caches of another kind or none", async () => {
+    await using world = await WatchedCluster.open(cluster());
+    const namespace = await cluster().namespace("kinds");
+    const leases = world.caches.watch(Lease, { namespace });
+    const events = world.caches.watch(Event, { namespace });
+    world.start();
+    await Promise.all([leases.whenSynced(), events.whenSynced()]);
+    const records: WriteRecord[] = [];
+    const client = trackAnswers(cluster().client, (record) => records.push(record));
+    await client.create(Lease, { metadata: { namespace, name: "a" }, spec: { holderIdentity: "x" } });
+    await client.mergePatch(Lease, { namespace, name: "a" }, { spec: { holderIdentity: "y" } }, { answer: "metadata" });
+    const about = { regarding: { kind: "ConfigMap", namespace, name: "a" }, type: "Normal" as const, reason: "R", action: "A" };
+    const by = { reportingController: "x.io/c", reportingInstance: "i", eventTime: "2026-01-01T00:00:00.500000Z" };
+    await client.create(Event, { metadata: { namespace, name: "a" }, ...about, ...by });
+    for (const cache of [leases, events]) for (const record of records) await world.caches.whenObserved(cache, record);
+    expect([leases.get(`${namespace}/a`)?.spec?.holderIdentity, events.get(`${namespace}/a`)?.reason]).toEqual(["y", "R"]);
   });
 
   it("hold nothing up after a restore from a backup, and the cache shows what was restored", async () => {

@@ -1,36 +1,16 @@
-// Announces a state before it is written: its checksum is published first, so that a batch of changes is adopted as one.
-import {
-  type Client,
-  formatDuration,
-  type Ingress,
-  type KubeObject,
-  managedBySelector,
-  Namespace,
-  ownedWriter,
-  ownershipOf,
-  type Secret,
-  sleep,
-  type Stored,
-  systemClock,
-} from "@keyturn/runtime";
-import { keyturn, type Query, type Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, changesBetween, signed } from "./announcement.ts";
-import {
-  type CheckSumObject,
-  checkSumObject,
-  isOfState,
-  keepCheckSum,
-  named,
-  type PublishedCheckSum,
-  rfc3339,
-  timestampMsOf,
-} from "./check-sum-object.ts";
-import { differenceOf, type Member } from "./ids.ts";
-import { changesOf, newestSettled } from "./history.ts";
+// Announces a state before it is written: its checksum is published first, so that a batch of changes is adopted as one. Or the state as it is: it is meant.
+import { formatDuration, type Ingress, type KubeObject, type Secret } from "@keyturn/runtime";
+import type { Query, Report } from "../../feature/feature.ts";
+import { type AnnouncedChange, type AnnouncementKey, confirmationOf, isDone, type LiveObjects, progressOf } from "./announcement.ts";
+import { announcementObjects, publish, publishedIn, serverTime, waitUntilReached } from "./announcement-objects.ts";
+import { type CheckSumObject, isOfState, type PublishedCheckSum } from "./check-sum-object.ts";
+import { checksumOf, differenceOf, type Member } from "./ids.ts";
+import { changesOf, newerFirst, newestSettled } from "./history.ts";
 import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest } from "./manifests.ts";
 import type { MemberKind } from "./member-kind.ts";
-import { MemberSet, type SetState, wideName } from "./members.ts";
+import { MemberSet, wideName } from "./members.ts";
 import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
+import { wordsOf } from "./words.ts";
 import { limits } from "../../limits.ts";
 
 /** What is announced. */
@@ -55,12 +35,12 @@ export interface AnnounceOptions {
   readonly waitMs: number | undefined;
 }
 
-/** One checksum that was announced, or the state that is there already. */
+/** What is announced of one kind in one scope, or the state that is there already. */
 interface Announced {
   readonly namespace: string;
   readonly kind: string;
-  /** Undefined if nothing changes. */
-  readonly checksum: CheckSumObject | undefined;
+  /** None if nothing changes. */
+  readonly checksums: readonly CheckSumObject[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly problems: readonly { readonly name: string; readonly reason: string }[];
@@ -95,8 +75,8 @@ export async function announceBatch(query: Query, { manifests, deletions }: Batc
   }
   const announced = prepared.filter((each) => each !== undefined);
   if (announced.length === 0) throw new Error("there is no Secret and no Ingress to announce in what was given");
-  const ignored = announced.flatMap(({ checksum, problems }) => (checksum ? [] : problems));
-  if (ignored.length > 0 && announced.every(({ checksum }) => !checksum)) {
+  const ignored = announced.flatMap(({ checksums, problems }) => (checksums.length > 0 ? [] : problems));
+  if (ignored.length > 0 && announced.every(({ checksums }) => checksums.length === 0)) {
     throw new Error(
       `nothing of what was given counts, so nothing is announced: ${ignored.map(({ name, reason }) => `${name} (${reason})`).join(", ")}`,
     );
@@ -129,26 +109,49 @@ function nameIn({ options: { scopeChoice } }: Place, namespace: string, name: st
 }
 
 async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, place: Place): Promise<Announced> {
-  const {
-    query,
-    scope: { home: namespace },
-  } = place;
+  const { query, options, scope } = place;
+  const { home: namespace } = scope;
+  const { key, expiresInMs } = options;
   const { members } = await membersOf(memberKind, place);
-  const { items } = await query.client.list(memberKind.checksums, { namespace, labels: managedBySelector(keyturn) }, query.signal);
-  const published = items.filter((object) => isOwned(object, namespace)).map(keepCheckSum(memberKind.prefix));
+  const { published, settledIds = [] } = await publishedIn(query, namespace, memberKind);
   const settled = newestSettled(published);
-  const ids = items.find(({ metadata }) => metadata.name === settled?.object.metadata.name)?.spec.ids;
   const state = members.state();
   const kind = memberKind.checksums.kind;
-  const nothing = { namespace, kind, checksum: undefined, added: [], removed: [], problems: [] };
-  // Whoever begins to sign signs what is there, once.
-  const isUnsigned = place.options.key !== undefined && !published.some(({ object }) => object.spec.announcement?.signature);
-  // What is published may still be held by agents, for certificates in it that are older; nobody holds Ingresses.
-  const isPublished = settled !== undefined && isOfState(settled, state) && memberKind.checksums !== place.options.secrets.checksums;
-  if (state.ids.length === 0 || isPublished || (!settled && !isUnsigned)) return nothing;
-  const changes = changesBetween(isUnsigned ? [] : (ids ?? []), members);
-  const { notPublished: added, notLive: removed } = differenceOf(state.ids, ids ?? []);
-  return { ...nothing, added, removed, checksum: await announcementOf(memberKind, { ...place, state, changes, published }) };
+  const nothing = { namespace, kind, checksums: [], added: [], removed: [], problems: [] };
+  // What is published may still be held by agents, for certificates in it that are older; nobody holds Ingresses. Whoever signs always says everything.
+  const isPublished = settled !== undefined && isOfState(settled, state) && memberKind.checksums !== options.secrets.checksums;
+  if (state.ids.length === 0 || (!key && (isPublished || !settled))) return nothing;
+  const serverMs = await serverTime(query, { namespace, kind: memberKind, key });
+  const begun = openAt(published, serverMs).find((checksum) => progressOf(changesOf(checksum) ?? [], liveOf(members)) === "begun");
+  if (begun && !options.force) {
+    const { name } = begun.object.metadata;
+    throw new Error(`cannot allow what is in namespace ${namespace}: ${name} is announced and half-written; wait for it, delete it, or use --force`);
+  }
+  const announced = published.filter(({ object }) => object.spec.announcement?.signature).toSorted(newerFirst);
+  const words = key ? [...wordsOf(announced).newest] : [];
+  const gone = words.flatMap(([name, { change }]) =>
+    change.to === undefined || members.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
+  );
+  const parts = inParts(confirmationOf(settledIds, members, gone));
+  const checksums = announcementObjects(memberKind, { namespace, state, parts, published, serverMs, expiresInMs, key });
+  const { notPublished: added, notLive: removed } = differenceOf(state.ids, settledIds);
+  return { ...nothing, added, removed, checksums };
+}
+
+/** Words that confirm what is there need not be together in one announcement. */
+export function inParts(changes: readonly AnnouncedChange[]): readonly (readonly AnnouncedChange[])[] {
+  const parts: AnnouncedChange[][] = [];
+  let bytes = Infinity;
+  for (const change of changes) {
+    const own = JSON.stringify(change).length + 1;
+    if (bytes + own > limits.idsBytes / 2) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(change);
+    bytes += own;
+  }
+  return parts;
 }
 
 async function membersOf<T extends KubeObject>(
@@ -183,25 +186,56 @@ async function prepare<T extends KubeObject, M extends Manifest>(
   const { query, options, memberKind, changes: manifests, applied, deletions } = batch;
   const { home: namespace } = batch.scope;
   if (manifests.length === 0 && deletions.length === 0) return undefined;
+  // Objects before announcements: what is half-written in the one is announced in the other.
   const { members, live, put } = await membersOf(memberKind, batch);
-  const before = members.state();
   const names = new Set([...manifests.map(({ name }) => name), ...deletions]);
   const membersBefore = new Map(Array.from(names, (name) => [name, members.get(name)] as const));
-  const published = await publishedIn(query.client, { namespace, memberKind, signal: query.signal });
+  const here = await publishedIn(query, namespace, memberKind);
+  const serverMs = await serverTime(query, { namespace, kind: memberKind, key: options.key });
+  const open = openAt(here.published, serverMs);
+  const settled = newestSettled(here.published);
+  const isFree = settled === undefined || isBuiltOn(settled, members, open);
+  // A state that has a half of another batch in it is nobody's: no checksum may be of it.
+  const begun = open.map((checksum) => changesOf(checksum) ?? []).filter((others) => progressOf(others, liveOf(members)) === "begun");
+  for (const change of begun.flat()) complete(members, change);
   for (const { manifest, name } of manifests) put(name, applied(manifest, live.get(name)));
   for (const name of deletions) members.delete(name);
-  const intended = members.state();
   const changes = Array.from(membersBefore).flatMap(([name, member]) => changeOf(name, member, members.get(name)));
   const kind = memberKind.checksums.kind;
-  if (!options.force) refuseUnlessFree(published, { state: before, changes, namespace, kind, nowMs: query.nowMs });
-  const { notPublished: added, notLive: removed } = differenceOf(intended.ids, before.ids);
-  const checksum = changes.length === 0 ? undefined : await announcementOf(memberKind, { ...batch, state: intended, changes, published });
+  if (!options.force) refuseUnlessFree({ isFree, open, changes, namespace, kind });
+  const toIds = changes.flatMap(({ to }) => to ?? []);
+  const { notPublished: added, notLive: removed } = differenceOf(
+    toIds,
+    changes.flatMap(({ from }) => from ?? []),
+  );
+  const { key, expiresInMs } = options;
+  const announced = { namespace, state: members.state(), parts: [changes], published: here.published, serverMs, expiresInMs, key };
+  const checksums = changes.length === 0 ? [] : announcementObjects(memberKind, announced);
   const uncovered = manifests.filter(({ name }) => members.get(name) === undefined && !deletions.includes(name));
   const problems = [
     ...members.problems().filter(({ name }) => names.has(name)),
     ...uncovered.map(({ name }) => ({ name, reason: "it is not of the type, labels or class that count" })),
+    ...deletions.filter((name) => !membersBefore.get(name)).map((name) => ({ name, reason: "there is no such object that counts, so it cannot go" })),
   ];
-  return { namespace, kind, checksum, added, removed, problems };
+  return { namespace, kind, checksums, added, removed, problems };
+}
+
+function liveOf(members: MemberSet): LiveObjects {
+  const ids = new Set(members.state().ids);
+  return { member: (name) => members.get(name), hasId: (id) => ids.has(id) };
+}
+
+/** Announcements that are awaited, by the API server's time. */
+function openAt(published: readonly PublishedCheckSum[], serverMs: number): readonly PublishedCheckSum[] {
+  return published.filter(
+    ({ object: { spec, status } }) => spec.announcement && !status?.reached && Date.parse(spec.announcement.expires) > serverMs,
+  );
+}
+
+/** Puts an object as an announcement says that it is going to be. */
+function complete(members: MemberSet, { name, to, sha256 }: AnnouncedChange): void {
+  if (to === undefined) members.delete(name);
+  else members.set(name, { state: "counted", id: to, digest: sha256 });
 }
 
 function changeOf(name: string, before: Member | undefined, after: Member | undefined): readonly AnnouncedChange[] {
@@ -211,80 +245,22 @@ function changeOf(name: string, before: Member | undefined, after: Member | unde
   return [{ name, ...(from && { from: from.id }), ...(to && { to: to.id }), ...(sha256 !== undefined && { sha256 }) }];
 }
 
-/** An announcement comes after what is published, and later ones after it: a time that is far ahead would shut out all that follow. */
-const maxAheadMs = 3_600_000;
-
-/** The announcement as an object. Its times are the API server's: the announcer's clock may be anything. */
-async function announcementOf<T extends KubeObject>(
-  { checksums, prefix }: MemberKind<T>,
-  {
-    query: { client, signal },
-    scope: { home: namespace },
-    options: { expiresInMs, key },
-    state,
-    changes,
-    published,
-  }: Place & { readonly state: SetState; readonly changes: readonly AnnouncedChange[]; readonly published: readonly PublishedCheckSum[] },
-): Promise<CheckSumObject> {
-  const probe = { metadata: { namespace, name: `${prefix}-time` }, spec: { timestamp: rfc3339(0) } };
-  const { metadata } = await client.create(checksums, probe, { dryRun: true }, signal);
-  const serverMs = Date.parse(metadata.creationTimestamp ?? "");
-  if (Number.isNaN(serverMs)) throw new Error("the API server does not say what time it is");
-  const ahead = published.find((checksum) => timestampMsOf(checksum) > serverMs + maxAheadMs);
-  if (ahead) {
-    const { name } = ahead.object.metadata;
-    throw new Error(
-      `${checksums.kind} ${name} in ${namespace} says that it is of ${ahead.object.spec.timestamp}, which is still to come; delete it first`,
-    );
-  }
-  const timestampMs = Math.max(serverMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
-  const announcement = { expires: rfc3339(serverMs + expiresInMs), changes: [...changes] };
-  if (JSON.stringify(changes).length > limits.idsBytes)
-    throw new Error(`${changes.length} changes do not fit into one object: announce them in parts`);
-  const { spec } = checkSumObject(state, { namespace, prefix, timestampMs, announcement });
-  const fitting = JSON.stringify(spec).length > limits.idsBytes ? withoutIds(spec) : spec;
-  return named(namespace, prefix, key ? { ...fitting, announcement: signed({ namespace, kind: checksums.kind, spec: fitting }, key) } : fitting);
-}
-
-function withoutIds(spec: CheckSumObject["spec"]): CheckSumObject["spec"] {
-  const { ids: _, ...rest } = spec;
-  return rest;
-}
-
-async function publishedIn<T extends KubeObject>(
-  client: Client,
-  { namespace, memberKind, signal }: { readonly namespace: string; readonly memberKind: MemberKind<T>; readonly signal: AbortSignal },
-): Promise<readonly PublishedCheckSum[]> {
-  const { items } = await client.list(memberKind.checksums, { namespace, labels: managedBySelector(keyturn) }, signal);
-  return items.filter((object) => isOwned(object, namespace)).map(keepCheckSum(memberKind.prefix));
-}
-
-function isOwned(object: Stored<CheckSumObject>, namespace: string): boolean {
-  return ownershipOf(object, keyturn, { kind: Namespace, name: { name: namespace } }) === "ours";
-}
-
-/** What is announced twice would not be told apart, and what is not published cannot be built on. */
-function refuseUnlessFree(
-  published: readonly PublishedCheckSum[],
-  {
-    state,
-    changes,
-    namespace,
-    kind,
-    nowMs,
-  }: {
-    readonly state: SetState;
-    readonly changes: readonly AnnouncedChange[];
-    readonly namespace: string;
-    readonly kind: string;
-    readonly nowMs: number;
-  },
-): void {
+/** What is announced twice would not be told apart, and what is not published cannot be built on: what went unannounced would go through with it. */
+function refuseUnlessFree({
+  isFree,
+  open,
+  changes,
+  namespace,
+  kind,
+}: {
+  readonly isFree: boolean;
+  readonly open: readonly PublishedCheckSum[];
+  readonly changes: readonly AnnouncedChange[];
+  readonly namespace: string;
+  readonly kind: string;
+}): void {
   const where = `cannot announce a ${kind} in namespace ${namespace}`;
   const names = new Set(changes.map(({ name }) => name));
-  const open = published.filter(
-    ({ object: { spec, status } }) => spec.announcement && !status?.reached && Date.parse(spec.announcement.expires) > nowMs,
-  );
   const other = open.find((checksum) => (changesOf(checksum) ?? [{ name: "" }]).some(({ name }) => name === "" || names.has(name)));
   if (other) {
     const { name } = other.object.metadata;
@@ -292,66 +268,53 @@ function refuseUnlessFree(
       `${where}: ${name} is announced, still awaited, and about the same objects; wait for it, delete it, or announce all the same with --force`,
     );
   }
-  const settled = newestSettled(published);
-  if (!settled || isOfState(settled, state) || open.length > 0) return;
+  if (isFree) return;
   throw new Error(
     `${where}: the newest checksum is not of the objects as they are; wait until it is, see that the --checksum.* flags are the operator's, or announce all the same with --force`,
   );
 }
 
+/** True if the objects, without what is there of open announcements, are those of the checksum. */
+function isBuiltOn(settled: PublishedCheckSum, members: MemberSet, open: readonly PublishedCheckSum[]): boolean {
+  if (isOfState(settled, members.state())) return true;
+  const ids = new Map(Array.from(members.entries()).flatMap(([name, member]) => (member.state === "counted" ? [[name, member.id] as const] : [])));
+  const live = liveOf(members);
+  for (const change of open.flatMap((checksum) => changesOf(checksum) ?? [])) {
+    if (change.unchanged || !isDone(change, live)) continue;
+    if (change.from === undefined) ids.delete(change.name);
+    else ids.set(change.name, change.from);
+  }
+  return checksumOf(ids.values()) === settled.object.spec.checksum;
+}
+
 async function publishAll(query: Query, announced: readonly Announced[], options: AnnounceOptions): Promise<Report> {
   const { secrets, ingresses, waitMs } = options;
-  for (const { checksum, kind } of announced) if (checksum) await publish(query, checksum, kind === secrets.checksums.kind ? secrets : ingresses);
+  const all = announced.flatMap(({ checksums, kind }) =>
+    checksums.map((checksum) => ({ checksum, kind: kind === secrets.checksums.kind ? secrets : ingresses })),
+  );
+  for (const { checksum, kind } of all) await publish(query, checksum, kind);
   const report = reportOf(announced, options);
   if (waitMs === undefined) return report;
-  for (const { checksum, kind } of announced) {
-    const kindOf = kind === secrets.checksums.kind ? secrets.checksums : ingresses.checksums;
-    if (checksum) await waitUntilReached(query, { kind: kindOf, checksum, waitMs });
-  }
+  for (const { checksum, kind } of all) await waitUntilReached(query, { kind, checksum, waitMs });
   return { ...report, text: `${report.text}\nthe announced state is there` };
 }
 
-/** How often is looked. */
-const lookEveryMs = 1000;
-
-/** Resolves when the operator has seen the announced state. Rejects if it is given up before, or the time is over. */
-async function waitUntilReached(
-  { client, signal }: Query,
-  { kind, checksum, waitMs }: { readonly kind: MemberKind["checksums"]; readonly checksum: CheckSumObject; readonly waitMs: number },
-): Promise<void> {
-  const { namespace = "", name = "" } = checksum.metadata;
-  for (let waitedMs = 0; waitedMs <= waitMs; waitedMs += lookEveryMs) {
-    const object = await client.get(kind, { namespace, name }, signal);
-    if (!object) throw new Error(`the announcement ${name} in ${namespace} was given up: its time was over, or somebody deleted it`);
-    if (object.status?.reached !== undefined) return;
-    await sleep(systemClock, lookEveryMs, signal);
-  }
-  throw new Error(`the announced state of ${name} in ${namespace} has not come within ${formatDuration(waitMs)}; it is still awaited`);
-}
-
-async function publish<T extends KubeObject>(
-  { client, signal }: Query,
-  checksum: CheckSumObject,
-  { checksums }: Pick<MemberKind<T>, "checksums">,
-): Promise<void> {
-  const owner = { kind: Namespace, name: { name: checksum.metadata.namespace ?? "" } };
-  const writer = ownedWriter({ client, operator: keyturn, controller: "announce", owner, signal });
-  await writer.apply(checksums, checksum, { seen: "absent" });
-}
-
 function reportOf(announced: readonly Announced[], { expiresInMs }: AnnounceOptions): Report {
-  const lines = announced.flatMap(({ namespace, kind, checksum, added, removed, problems }) => [
-    checksum
-      ? `announced ${kind} ${checksum.metadata.name} in ${namespace}: ${checksum.spec.checksum} of ${checksum.spec.count}, ${added.length} new and ${removed.length} gone; write them within ${formatDuration(expiresInMs)}`
-      : `nothing changes for ${kind} in ${namespace}, so nothing is announced`,
+  const lines = announced.flatMap(({ namespace, kind, checksums, added, removed, problems }) => [
+    ...checksums.map(
+      ({ metadata, spec }) =>
+        `announced ${kind} ${metadata.name} in ${namespace}: ${spec.checksum} of ${spec.count}, ${added.length} new and ${removed.length} gone; write them within ${formatDuration(expiresInMs)}`,
+    ),
+    ...(checksums.length === 0 ? [`nothing changes for ${kind} in ${namespace}, so nothing is announced`] : []),
     ...problems.map(({ name, reason }) => `  ${name}: ${reason}`),
   ]);
-  const data = announced.map(({ checksum, ...rest }) => ({
+  const data = announced.map(({ checksums: [checksum, ...others], ...rest }) => ({
     ...rest,
     name: checksum?.metadata.name ?? null,
     checksum: checksum?.spec.checksum ?? null,
     count: checksum?.spec.count ?? null,
     expires: checksum?.spec.announcement?.expires ?? null,
+    ...(others.length > 0 && { others: others.map(({ metadata }) => metadata.name) }),
   }));
   return { text: lines.join("\n"), data };
 }

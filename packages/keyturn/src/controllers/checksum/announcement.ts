@@ -20,8 +20,14 @@ export interface LiveObjects {
 export type Progress = "pending" | "begun" | "complete";
 
 export function progressOf(changes: readonly AnnouncedChange[], live: LiveObjects): Progress {
-  const done = changes.filter((change) => isDone(change, live)).length;
-  return done === changes.length ? "complete" : done > 0 ? "begun" : "pending";
+  const awaited = changes.filter(({ unchanged }) => !unchanged);
+  const done = awaited.filter((change) => isDone(change, live)).length;
+  return done === awaited.length ? "complete" : done > 0 ? "begun" : "pending";
+}
+
+/** True if the announcement says that everything is as it is meant: it names no change to come, so that its checksum stands for the whole state. */
+export function isOfWholeState(changes: readonly AnnouncedChange[] | undefined): boolean {
+  return changes === undefined || (changes.some(({ unchanged }) => unchanged) && changes.every(({ to, unchanged }) => to === undefined || unchanged));
 }
 
 /** True if an object is as the change says. One that goes is known by its id only if its name was not known: others may share the id. */
@@ -44,6 +50,25 @@ export function withChanges(ids: readonly string[], changes: readonly AnnouncedC
     if (to !== undefined) add(to, 1);
   }
   return Array.from(counts, ([id, count]) => Array.from({ length: Math.max(0, count) }, () => id)).flat();
+}
+
+/** Every object as it is, as words that confirm it, and what has gone since these ids were published; `goneByName`: what is known to have gone, by name. */
+export function confirmationOf(
+  publishedIds: readonly string[],
+  members: Pick<MemberSet, "entries" | "state">,
+  goneByName: readonly AnnouncedChange[] = [],
+): readonly AnnouncedChange[] {
+  const changes = changesBetween(publishedIds, members);
+  // One that shares its id with another that is there cannot be told by it.
+  const known = new Set([...members.state().ids, ...goneByName.map(({ from }) => from)]);
+  const gone = changes.filter((change) => change.to === undefined && !known.has(change.from));
+  const from = new Map(changes.map((change) => [change.name, change.from]));
+  const said = Array.from(members.entries()).flatMap(([name, member]) => {
+    if (member.state !== "counted") return [];
+    const [before, sha256] = [from.get(name), member.digest];
+    return [{ name, ...(before !== undefined && { from: before }), to: member.id, ...(sha256 !== undefined && { sha256 }), unchanged: true }];
+  });
+  return [...goneByName, ...gone, ...said];
 }
 
 /** What happened to published ids, as changes. What is gone is known by its id alone. */
@@ -113,6 +138,8 @@ export function isSigned(statement: Statement, keys: readonly AnnouncementKey[])
 }
 
 function bytesOf({ namespace, kind, spec: { timestamp, announcement } }: Statement): Buffer {
-  const changes = (announcement?.changes ?? []).map(({ name, from = "", to = "", sha256 = "" }) => [name, from, to, sha256]);
+  const changes = (announcement?.changes ?? []).map(({ name, from = "", to = "", sha256 = "", unchanged }) =>
+    unchanged ? [name, from, to, sha256, "unchanged"] : [name, from, to, sha256],
+  );
   return Buffer.from(JSON.stringify(["keyturn announcement 1", namespace, kind, timestamp, announcement?.expires ?? "", changes]));
 }

@@ -69,23 +69,39 @@ export function countChanges(before: readonly string[], after: readonly string[]
   return { total: before.length, vanished, changed };
 }
 
-/** How many certificates a set had at its largest, and when. */
+/** How many certificates a set had, and when it last had so many. */
 export interface Peak {
   readonly count: number;
   readonly atMs: number;
 }
 
+/** Ever fewer, ever later: for any moment of the last hour, what a set has had since. */
+export type Peaks = readonly Peak[];
+
 /** For so long a certificate that went counts as gone just now: two at a time, again and again, empty no set. */
 const peakCountsMs = 3_600_000;
 
-/** The peak that counts now, for a set that has had `count` certificates until now. */
-export function peakOf(count: number, earlier: Peak | undefined, nowMs: number): Peak {
-  return earlier && earlier.count > count && nowMs - earlier.atMs < peakCountsMs ? earlier : { count, atMs: nowMs };
+/** More steps down are not told apart: each then counts from the one before it. */
+const maxPeaks = 20;
+
+/** The peaks that count now, for a set that has had `count` certificates until now. */
+export function peaksOf(count: number, earlier: Peaks, nowMs: number): readonly [Peak, ...Peak[]] {
+  const counting = earlier.filter((peak) => peak.count > count && nowMs - peak.atMs < peakCountsMs);
+  const merged = counting.slice(Math.max(0, counting.length - maxPeaks + 1));
+  const [first = { count, atMs: nowMs }, ...rest] = merged;
+  // Those that are left out were higher: the first that stays takes the place of all of them, with its own time.
+  const highest = { ...first, count: Math.max(count, ...counting.map((peak) => peak.count)) };
+  return merged.length === 0 ? [highest] : [highest, ...rest, { count, atMs: nowMs }];
 }
 
-/** The counts with what went earlier, since the peak. */
-export function sincePeak({ total, vanished, changed }: ChangeCounts, peak: Peak, afterCount: number): ChangeCounts {
-  return { total: Math.max(total, peak.count), vanished: Math.max(vanished, peak.count - afterCount), changed };
+/** The peaks as if what somebody announced since, so many more or fewer, had been so all the time. */
+export function withMeant(peaks: Peaks, more: number): Peaks {
+  return peaks.map(({ count, atMs }) => ({ count: count + more, atMs }));
+}
+
+/** The counts with what went earlier, since the highest peak. */
+export function sincePeak({ total, vanished, changed }: ChangeCounts, [{ count }]: readonly [Peak, ...Peak[]], afterCount: number): ChangeCounts {
+  return { total: Math.max(total, count), vanished: Math.max(vanished, count - afterCount), changed };
 }
 
 /** Why so much must not happen unannounced, in words; undefined if it may. */

@@ -1,8 +1,9 @@
 // A checksum as an object: how one is made, named, and read back.
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
+import { type AnnouncedChange, isOfWholeState } from "./announcement.ts";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
-import type { Peak } from "./blast-radius.ts";
+import { type Peaks, withMeant } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
 import type { SetState } from "./members.ts";
 import { limits } from "../../limits.ts";
@@ -29,11 +30,11 @@ export function checkSumObject(
     readonly prefix: string;
     readonly timestampMs: number;
     readonly announcement?: CheckSumSpec["announcement"];
-    /** How large the set was lately; given if it was larger than it is. */
-    readonly peak?: Peak | undefined;
+    /** How large the set was lately. */
+    readonly peaks?: Peaks | undefined;
   },
 ): CheckSumObject {
-  const { namespace, prefix, timestampMs, announcement, peak } = options;
+  const { namespace, prefix, timestampMs, announcement, peaks = [] } = options;
   const spec: CheckSumSpec = {
     timestamp: rfc3339(timestampMs),
     checksum,
@@ -42,19 +43,37 @@ export function checkSumObject(
     ...(sha256 !== undefined && { sha256 }),
     ...(announcement && { announcement }),
   };
-  const object = named(namespace, prefix, spec);
-  if (!peak || peak.count <= ids.length) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { [peakAnnotation]: `${peak.count} ${rfc3339(peak.atMs)}` } } };
+  return withPeaks(
+    named(namespace, prefix, spec),
+    peaks.filter(({ count }) => count > ids.length),
+  );
 }
 
-/** How many objects there were at most in the last hour, and when: what is lost little by little is counted from there. */
-const peakAnnotation = "keyturn.io/recent-peak";
+/** How many objects there were in the last hour, and until when: what is lost little by little is counted from there. */
+const peaksAnnotation = "keyturn.io/recent-peaks";
 
-/** The peak that a checksum was published with. What was announced is meant, however many there were before. */
-export function recordedPeakOf({ object: { metadata, spec } }: PublishedCheckSum): Peak | undefined {
-  const [, count, at = ""] = /^(\d{1,9}) (\S{1,32})$/.exec(metadata.annotations?.[peakAnnotation] ?? "") ?? [];
-  const atMs = Date.parse(at);
-  return spec.announcement || count === undefined || Number.isNaN(atMs) ? undefined : { count: Number(count), atMs };
+/** The object with what is to be remembered of the last hour. */
+export function withPeaks(object: CheckSumObject, peaks: Peaks): CheckSumObject {
+  if (peaks.length === 0) return object;
+  const text = peaks.map(({ count, atMs }) => `${count} ${rfc3339(atMs)}`).join(",");
+  return { ...object, metadata: { ...object.metadata, annotations: { [peaksAnnotation]: text } } };
+}
+
+/** The peaks that a checksum was published with. */
+export function recordedPeaksOf({ object: { metadata } }: Pick<PublishedCheckSum, "object">): Peaks {
+  const texts = (metadata.annotations?.[peaksAnnotation] ?? "").slice(0, 1000).split(",");
+  return texts.flatMap((text) => {
+    const [, count, at = ""] = /^(\d{1,9}) (\S{1,32})$/.exec(text) ?? [];
+    const atMs = Date.parse(at);
+    return count === undefined || Number.isNaN(atMs) ? [] : [{ count: Number(count), atMs }];
+  });
+}
+
+/** The peaks that an announcement takes over from the checksum that it is built on: what went before it unannounced, it does not make good. */
+export function carriedPeaks(last: PublishedCheckSum | undefined, changes: readonly AnnouncedChange[]): Peaks {
+  if (!last || isOfWholeState(changes)) return [];
+  const more = changes.reduce((sum, { from, to }) => sum + (to === undefined ? 0 : 1) - (from === undefined ? 0 : 1), 0);
+  return withMeant(recordedPeaksOf(last), more);
 }
 
 /** The object of a spec, under the name that says what is in it. */
@@ -100,7 +119,13 @@ function nameFor(prefix: string, { timestamp, checksum, sha256, announcement }: 
     checksum,
     sha256 ?? "",
     expires,
-    ...(changes ? [changes.map(({ name, from, to, sha256: content }) => [name, from, to, content])] : []),
+    ...(changes
+      ? [
+          changes.map(({ name, from, to, sha256: content, unchanged }) =>
+            unchanged ? [name, from, to, content, unchanged] : [name, from, to, content],
+          ),
+        ]
+      : []),
   ];
   const digest = hash("sha256", JSON.stringify(signature ? [...said, signature.key, signature.value] : said), "hex");
   return `${prefix}-${BigInt(`0x${digest.slice(0, 16)}`)

@@ -10,13 +10,13 @@ import {
   type StatusObject,
 } from "@keyturn/runtime";
 import type { Pause } from "../../feature/pause-and-selection.ts";
-import { timestampMsOf } from "./check-sum-object.ts";
-import { newestSettled } from "./history.ts";
+import { type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
+import { countsSinceMs, newestSettled } from "./history.ts";
 import type { MemberKind } from "./member-kind.ts";
 import { ChecksumNumbers, type NamespaceNumbers } from "./metrics.ts";
 import { newestOf, type Observation, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy, stepsOf } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import type { ScopeChoice } from "./scopes.ts";
+import { type ScopeChoice, scopeArguments } from "./scopes.ts";
 import { type ChecksumWatches, type ScopeView, watchChecksums } from "./watches.ts";
 
 /** One controller: what its checksums are of, where, and how they are published. */
@@ -39,6 +39,8 @@ const recheckMs = 250;
 type Observed =
   /** A burst of changes goes on, or a cache is behind: look again then. */
   | { readonly type: "unsettled"; readonly untilMs: number }
+  /** The scope that was published here is published elsewhere now: since when, or undefined if it is still to come. */
+  | { readonly type: "moved"; readonly published: readonly PublishedCheckSum[]; readonly sinceMs: number | undefined }
   | {
       readonly type: "settled";
       readonly observation: Observation;
@@ -74,7 +76,12 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
         {
           async observe(run, nowMs) {
             const { key: home } = run;
-            if (watches.namespacesOf(home).length === 0) return undefined;
+            if (watches.namespacesOf(home).length === 0) {
+              const [to, published] = [watches.homeOf(home), watches.publishedIn(home)];
+              if (to === home || published.length === 0) return undefined;
+              const successor = newestSettled(watches.publishedIn(to));
+              return { type: "moved", published, sinceMs: successor && countsSinceMs(successor) };
+            }
             // Nothing is computed while a burst goes on, so that a thousand changes cost no more than one.
             const waitMs = watches.waitMs(home);
             if (waitMs > 0) return { type: "unsettled", untilMs: nowMs + waitMs };
@@ -85,7 +92,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
             const about = { state: view.members.state(), problems: view.members.problems(), member, published };
             return {
               type: "settled",
-              observation: { namespace: home, prefix: memberKind.prefix, ...about },
+              observation: { namespace: home, scopeArguments: scopeArguments(scopeChoice), prefix: memberKind.prefix, ...about },
               view,
               pause: pauseOfNamespace(watches.pausedBy(home), published, nowMs),
               isLatest: false,
@@ -93,7 +100,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
           },
           plan: (observed, { nowMs }) => planNamespace(observed, { kind, policyOf, nowMs }),
           async look(_, observed, run) {
-            if (observed.type === "unsettled") return observed;
+            if (observed.type !== "settled") return observed;
             const { observation, view } = observed;
             // The ids can be a megabyte, so that they are read when they are needed, and not kept.
             const publishedIds = await idsOfSettled(run, kind, observation);
@@ -126,6 +133,7 @@ function planNamespace(
   }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
 ): NamespacePlan {
   if (observed.type === "unsettled") return { steps: [], status: [], nextAtMs: observed.untilMs };
+  if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs });
   const { state, problems, published, namespace } = observed.observation;
   const plan = planChecksum(observed.observation, policyOf(namespace), nowMs);
   const isAwaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
@@ -134,6 +142,24 @@ function planNamespace(
   if (observed.pause) return { ...stepsOf(pausedChecksumPlan(published, observed.pause), kind, namespace), numbers };
   if (plan.restsOnState && !observed.isLatest) return { steps: [{ verb: "look", at: "latest" }], more: true, status: [], numbers };
   return { ...stepsOf(plan, kind, namespace), numbers };
+}
+
+/** Checksums of a scope that has moved pass for as long as any earlier one does, and no longer: a reader that watches all of its namespaces would believe them for ever. */
+function planMoved(
+  { published, sinceMs }: Extract<Observed, { type: "moved" }>,
+  {
+    kind,
+    policyOf,
+    nowMs,
+  }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
+): NamespacePlan {
+  const namespace = published[0]?.object.metadata.namespace ?? "";
+  const { keepForMs } = policyOf(namespace);
+  const goesAtMs = (sinceMs ?? nowMs) + keepForMs;
+  if (nowMs < goesAtMs) return { steps: [], status: [], nextAtMs: goesAtMs };
+  const owner = { kind: Namespace, name: { name: namespace } };
+  const steps = published.map(({ object }) => ({ verb: "delete", kind, name: { namespace, name: object.metadata.name }, owner }) as const);
+  return { steps, status: [] };
 }
 
 /** The ids of the checksum that counts; undefined if it does not list them, or was changed meanwhile. */

@@ -16,7 +16,7 @@ import {
   secretMember,
 } from "./ids.ts";
 import { type SetState, wideName } from "./members.ts";
-import { isWide, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
+import { isWide, type ScopeChoice, scopeOfNamespace, scopesFor } from "./scopes.ts";
 
 /** Which Secrets count, the same as for the control plane. */
 export interface DiffOptions {
@@ -56,6 +56,7 @@ export async function namespaceDiffs(
 ): Promise<readonly NamespaceDiff[]> {
   const { scopeChoice, selection, allNamespaces } = options;
   const scope = allNamespaces ? undefined : await scopeOfNamespace(client, namespace, scopeChoice, signal);
+  const scopeIn = await scopesFor(client, scopeChoice, signal);
   const { items } = await client.list(SecretCheckSum, scope ? { namespace: scope.home } : {}, signal);
   const byNamespace = Map.groupBy(items, (object) => object.metadata.namespace ?? "");
   if (scope && !byNamespace.has(scope.home)) byNamespace.set(scope.home, []);
@@ -63,7 +64,8 @@ export async function namespaceDiffs(
   const diffs: NamespaceDiff[] = [];
   for (const [home, objects] of [...byNamespace].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const secrets = new Map<string, ObservedSecret>();
-    for (const within of (scope ?? (await scopeOfNamespace(client, home, scopeChoice, signal))).namespaces) {
+    // Checksums of another control plane, or from before the namespace lost its label, are of the namespace that they are in.
+    for (const within of (scope ?? scopeIn(home))?.namespaces ?? [home]) {
       const list = await client.list(Secret, { ...selection, namespace: within }, signal);
       const nameIn = (name: string): string => (isWide(scopeChoice.rule) ? wideName(within, name) : name);
       for (const secret of list.items) secrets.set(nameIn(secret.metadata.name), observe(secret));

@@ -86,7 +86,7 @@ export function changesOf({ object }: PublishedCheckSum): readonly AnnouncedChan
 }
 
 /** Of two checksums of the same second one must come first, and always the same one. */
-function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
+export function newerFirst(left: PublishedCheckSum, right: PublishedCheckSum): number {
   return timestampMsOf(right) - timestampMsOf(left) || (left.object.metadata.name < right.object.metadata.name ? -1 : 1);
 }
 
@@ -94,7 +94,7 @@ function isUnreached({ object: { spec, status } }: PublishedCheckSum): boolean {
   return spec.announcement !== undefined && status?.reached === undefined;
 }
 
-function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
+export function countsSinceMs({ object: { metadata, spec, status } }: PublishedCheckSum): number {
   return Date.parse(status?.reached ?? metadata.creationTimestamp ?? spec.timestamp);
 }
 
@@ -112,30 +112,25 @@ interface Retention {
   readonly nextAtMs: number | undefined;
 }
 
-/** How long an agent may be away and still learn that a certificate was given up. */
-const deletionsStayMs = 30 * 24 * 3_600_000;
-
-/** Decides about earlier checksums, newest first. `spokenFor` are ids for which a signed announcement has to stay. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
+/** Decides about earlier checksums, newest first. `replacedMs` is when the newest of them was replaced; each of the others was by the one before it. */
 export function retentionOf(
   earlier: readonly SettledCheckSum[],
   {
     replacedMs,
     policy,
-    spokenFor,
+    speaking,
     nowMs,
   }: {
     readonly replacedMs: number;
     readonly policy: { readonly keep: number; readonly keepForMs: number };
-    readonly spokenFor: ReadonlySet<string> | undefined;
+    /** Announcements that have to stay for what they say. */
+    readonly speaking: ReadonlySet<PublishedCheckSum>;
     readonly nowMs: number;
   },
 ): Retention {
   const dated = earlier.map(({ checksum }, index) => ({ checksum, goesAtMs: (earlier[index - 1]?.sinceMs ?? replacedMs) + policy.keepForMs }));
-  const speaks = (checksum: PublishedCheckSum, goesAtMs: number): boolean =>
-    spokenFor !== undefined &&
-    (changesOf(checksum) ?? []).some(({ to }) => (to === undefined ? nowMs < goesAtMs + deletionsStayMs : spokenFor.has(to)));
-  const stays = ({ checksum, goesAtMs }: { readonly checksum: PublishedCheckSum; readonly goesAtMs: number }, index: number): boolean =>
-    (index < policy.keep && nowMs < goesAtMs) || speaks(checksum, goesAtMs);
+  const stays = ({ checksum, goesAtMs }: (typeof dated)[number], index: number): boolean =>
+    (index < policy.keep && nowMs < goesAtMs) || speaking.has(checksum);
   const staying = dated.filter(stays);
   return {
     staying: staying.map(({ checksum }) => checksum),

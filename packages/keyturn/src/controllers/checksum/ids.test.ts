@@ -159,6 +159,17 @@ describe("is missing, with the reason", () => {
   });
 });
 
+test.each([
+  ["garbage", base64("garbage"), false],
+  ["a certificate that is damaged", base64(leaf.certificate.replace(/\n[A-Za-z0-9+/]{8}/, "\nAAAAAAAA")), false],
+  ["a certificate and a key", base64(leaf.certificate + Buffer.from(keyOfLeaf, "base64").toString()), false],
+  ["two certificates with text between them", base64(`${leaf.certificate}and\n${leaf.certificate}`), true],
+  ["nothing", "", true],
+])("with %s in ca.crt it counts as Tengine counts it", (_, authority, counts) => {
+  const member = memberWith({ "tls.crt": base64(leaf.certificate), "tls.key": keyOfLeaf, "ca.crt": authority });
+  expect(member.state === "counted" ? "counted" : member.reason).toBe(counts ? "counted" : "AuthorityInvalid");
+});
+
 test("a CA without a key pair counts without a fingerprint", () => {
   expect(memberWith({ "ca.crt": base64(issuer.certificate) })).toMatchObject({ state: "counted", id: "7-3-" });
 });

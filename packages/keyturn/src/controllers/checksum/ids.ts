@@ -1,6 +1,6 @@
 // What a checksum sees of a Secret or an Ingress, and the checksum of a set: ids and digests as Tengine computes them.
 import { createHash, hash } from "node:crypto";
-import { leafFingerprintOf } from "../../certificate.ts";
+import { isReadableAuthority, leafFingerprintOf } from "../../certificate.ts";
 import type { LeftOutReason } from "./reasons.ts";
 
 /** One object of a namespace, seen by a checksum. Holds nothing of the object's content. */
@@ -51,9 +51,11 @@ export const servedEntries = ["tls.crt", "tls.key", "ca.crt", "ca.crl"] as const
 export function secretMember({ metadata, data = {} }: SecretContent, rules: IdRules): Member {
   const objectId = objectIdOf(metadata, rules);
   if (!objectId.ok) return leftOut(objectId.reason);
-  const isAuthority = data["ca.crt"] && (data["tls.crt"] === undefined || data["tls.key"] === undefined);
+  const authority = data["ca.crt"] ?? "";
+  const isAuthority = authority !== "" && (data["tls.crt"] === undefined || data["tls.key"] === undefined);
   const leaf = isAuthority ? ({ ok: true, sha1: "" } as const) : leafFingerprintOf(data["tls.crt"], data["tls.key"]);
   if (!leaf.ok) return leftOut(leaf.reason);
+  if (authority !== "" && !isReadableAuthority(authority)) return leftOut("AuthorityInvalid");
   return { state: "counted", id: `${objectId.id}-${leaf.sha1}`, digest: contentDigestOf(data) };
 }
 

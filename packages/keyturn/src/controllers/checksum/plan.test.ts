@@ -257,6 +257,15 @@ describe("a large change", () => {
     expect(world.published).toEqual([nine.join(" ")]);
   });
 
+  test("says in a wider scope which one it is, for the command to be copied", () => {
+    const world = worldWith(...nine);
+    world.scopeArguments = ["--checksum.scope=all", "--checksum.publish-in=shop", "--checksum.namespace-selector=a=b,c in (d)"];
+    world.setLive("1-1");
+    expect(world.settle().statuses[0]?.conditions["Current"]?.message).toContain(
+      "`keyturn checksum allow -n shop --checksum.scope=all --checksum.publish-in=shop '--checksum.namespace-selector=a=b,c in (d)'`",
+    );
+  });
+
   test("is published when it is let through, also if something else changes meanwhile", () => {
     const world = worldWith(...nine);
     world.setLive("1-1", "2-1");
@@ -318,6 +327,37 @@ describe("a large change", () => {
     world.nowMs += 60 * minuteMs;
     expect(world.settle().isHeld).toBe(false);
     expect(world.standing(nine.slice(3).join(" "))).toBe("True Published");
+  });
+
+  test("is one in any hour, whenever the first of it went", () => {
+    const many = Array.from({ length: 100 }, (_, index) => `${index + 1}-1`);
+    const world = worldWith(...many);
+    const wentBy: readonly (readonly [minute: number, gone: number, isHeld: boolean])[] = [
+      [0, 2, false],
+      [59, 19, false],
+      [61, 30, true],
+      [61, 21, false],
+      [120, 36, true],
+      [122, 36, false],
+    ];
+    const startMs = world.nowMs;
+    for (const [minute, gone, isHeld] of wentBy) {
+      world.nowMs = startMs + minute * minuteMs;
+      world.setLive(...many.slice(gone));
+      expect([minute, gone, world.settle().isHeld]).toEqual([minute, gone, isHeld]);
+    }
+  });
+
+  test("is one little by little also if somebody announces renewals in between", () => {
+    const world = worldWith(...nine);
+    world.setLive(...nine.slice(2));
+    expect(world.settle().isHeld).toBe(false);
+    world.announceChanges(10 * minuteMs, [{ name: "object-6", from: "9-1", to: "9-2" }]);
+    world.setLive(...nine.slice(2, -1), "9-2");
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing([...nine.slice(2, -1), "9-2"].join(" "))).toBe("True Reached");
+    world.setLive(...nine.slice(4, -1), "9-2");
+    expect(world.settle().isHeld).toBe(true);
   });
 
   test("is none when what went within the hour has come back, or was announced", () => {
@@ -418,7 +458,7 @@ describe("where only what is announced and signed counts", () => {
     world.settle();
     expect(world.published).toEqual(["7-1 8-2", "7-1 8-1"]);
     world.announceChanges(10 * minuteMs, [{ name: "object-0", from: "7-1" }], key);
-    world.setLive("8-2");
+    world.setObjects({ "object-1": "8-2" });
     world.settle();
     expect(world.standing("8-2")).toBe("True Reached");
   });
@@ -436,6 +476,86 @@ describe("where only what is announced and signed counts", () => {
     expect(world.settle().isHeld).toBe(true);
     world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "7-1" }], key);
     expect(world.settle().isHeld).toBe(false);
+  });
+
+  test("what goes without a word is not published, however long it is gone", () => {
+    const world = new PublishedWorld();
+    world.policy = { ...world.policy, keys };
+    for (const [index, to] of ["7-1", "8-1", "9-1", "10-1"].entries()) {
+      world.announceChanges(10 * minuteMs, [{ name: `object-${index}`, to }], key);
+      world.setLive(...["7-1", "8-1", "9-1", "10-1"].slice(0, index + 1));
+      world.settle();
+    }
+    const all = world.published[0];
+    world.leaveOut("object-0");
+    for (const days of [0, 1, 40]) {
+      world.nowMs += days * 24 * 60 * minuteMs;
+      expect(world.settle()).toMatchObject({ publish: undefined, isHeld: true });
+      expect(world.published[0]).toBe(all);
+    }
+    world.setLive("7-1", "8-1", "9-1", "10-1");
+    expect(world.settle().isHeld).toBe(false);
+  });
+
+  test("what was given up by a word stays given up, also when an older word that named it with others lasts longer", () => {
+    const world = signedWorld();
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-1" }], key);
+    world.setLive("7-1");
+    world.settle();
+    for (const version of [2, 3, 4, 5]) {
+      world.announceChanges(10 * minuteMs, [{ name: "object-2", ...(version > 2 && { from: `9-${version - 1}` }), to: `9-${version}` }], key);
+      world.setObjects({ "object-0": "7-1", "object-2": `9-${version}` });
+      world.nowMs += 40 * 24 * 60 * minuteMs;
+      expect(world.settle().isHeld).toBe(false);
+    }
+    world.nowMs += 60 * minuteMs;
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.published).toEqual(["7-1 9-5", "7-1", "7-1 8-1"]);
+  });
+
+  test("a word that a later one has confirmed goes, and with the later one nothing is missing", () => {
+    const world = signedWorld();
+    world.announceChanges(
+      10 * minuteMs,
+      [
+        { name: "object-0", to: "7-1", unchanged: true },
+        { name: "object-1", to: "8-1", unchanged: true },
+      ],
+      key,
+    );
+    world.settle();
+    world.nowMs += 60 * minuteMs;
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.published).toHaveLength(1);
+    expect(world.standing("7-1 8-1")).toBe("True Reached");
+  });
+
+  test("a confirmation that a renewal has overtaken awaits nothing, and holds up nobody", () => {
+    const world = signedWorld();
+    world.announceChanges(
+      10 * minuteMs,
+      [
+        { name: "object-0", to: "7-1", unchanged: true },
+        { name: "object-1", to: "8-1", unchanged: true },
+      ],
+      key,
+    );
+    world.setLive("7-1", "8-2");
+    expect(world.settle().isHeld).toBe(true);
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-1", to: "8-2" }], key);
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing("7-1 8-2")).toMatch(/^True/);
+  });
+
+  test("a checksum that says so without a word is not believed, whoever wrote it", () => {
+    const world = signedWorld();
+    world.setLive("7-1", "8-2");
+    world.policy = { ...world.policy, keys: undefined };
+    world.settle();
+    expect(world.standing("7-1 8-2")).toBe("True Published");
+    world.policy = { ...world.policy, keys };
+    expect(world.settle().isHeld).toBe(true);
+    expect(world.standing("7-1 8-2")).toBe("False Unannounced");
   });
 
   test("a statement that was changed afterwards is worth nothing", () => {

@@ -11,27 +11,30 @@ import {
   type StatusReport,
   type Write,
 } from "@keyturn/runtime";
+import { shellCommand } from "@keyturn/dashboard/contract";
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
 import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
-import { type ChangeLimits, countChanges, excessOf, type Peak, peakOf, sincePeak } from "./blast-radius.ts";
+import { type ChangeLimits, countChanges, excessOf, type Peak, peaksOf, sincePeak, withMeant } from "./blast-radius.ts";
 import {
   type CheckSumObject,
   checkSumObject,
   isOfState,
   type PublishedCheckSum,
-  recordedPeakOf,
+  recordedPeaksOf,
   rfc3339,
   timestampMsOf,
 } from "./check-sum-object.ts";
-import { differenceOf } from "./ids.ts";
 import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
+import { speakingOf, unspokenOf, wordsOf } from "./words.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
 
 /** What was observed in a namespace, of one kind. */
 export interface Observation {
   readonly namespace: string;
+  /** The flags that say which scope it is, for commands in messages. */
+  readonly scopeArguments: readonly string[];
   /** What the names of this kind's checksums begin with. */
   readonly prefix: string;
   /** The objects as they are. */
@@ -100,8 +103,8 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
   const current = publish ? undefined : settled[0];
   const earlier = publish ? settled : settled.slice(1);
-  const spokenFor = policy.keys ? ids : undefined;
-  const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, spokenFor, nowMs });
+  const speaking = speakingOf(policy.keys ? settled.filter(({ checksum }) => isTrusted(checksum)) : [], { member, nowMs });
+  const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, speaking, nowMs });
   // Without anything in its place a damaged checksum stays: none at all would switch the gateways' check off.
   const damaged = publish || current ? history.damaged : [];
   const statusWith = (checksum: PublishedCheckSum, said: Standing, isNewest: boolean): ChecksumReport =>
@@ -136,16 +139,20 @@ function publicationOf(
 ): { readonly publish?: CheckSumObject; readonly held?: Standing } {
   const { state, published, namespace, prefix } = observation;
   const [last] = settled;
-  if (awaited.some(({ progress }) => progress === "begun") || (last && isOfState(last.checksum, state))) return {};
-  if (state.ids.length === 0 && !policy.publishEmpty) return {};
+  if (awaited.some(({ progress }) => progress === "begun")) return {};
   const announced = settled.map(({ checksum }) => checksum).filter((checksum) => changesOf(checksum) && isTrusted(checksum));
+  // Also of a state for which there is a checksum already: whoever can write checksums can say anything.
+  const unsaid = policy.keys && unannounced(observation, announced);
+  if (unsaid) return { held: unsaid };
+  if (last && isOfState(last.checksum, state)) return {};
+  if (state.ids.length === 0 && !policy.publishEmpty) return {};
   const before = last && stateBefore(observation, last.checksum, { announced, nowMs });
-  const held = policy.keys ? unannounced(observation, announced) : before && largeChange(observation, before, policy.limits);
+  const held = before && !policy.keys ? largeChange(observation, before, policy.limits) : undefined;
   if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.
   const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
   const timestampMs = Math.max(Math.floor(nowMs / 1000) * 1000, latestMs + 1000);
-  return { publish: checkSumObject(state, { namespace, prefix, timestampMs, peak: before?.peak }) };
+  return { publish: checkSumObject(state, { namespace, prefix, timestampMs, peaks: before?.peaks }) };
 }
 
 /** What was there until now, with what was announced laid over it. */
@@ -153,7 +160,7 @@ interface StateBefore {
   /** Undefined where they are not listed: all that is known then is how many are fewer. */
   readonly ids: readonly string[] | undefined;
   readonly count: number;
-  readonly peak: Peak;
+  readonly peaks: readonly [Peak, ...Peak[]];
 }
 
 function stateBefore(
@@ -164,44 +171,32 @@ function stateBefore(
   const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
   const ids = publishedIds && withChanges(publishedIds, oldestFirst);
   const count = ids?.length ?? last.object.spec.count ?? 0;
-  const earlier = recordedPeakOf(last);
   const meant = count - (publishedIds?.length ?? count);
-  return { ids, count, peak: peakOf(count, earlier && { ...earlier, count: earlier.count + meant }, nowMs) };
+  const earlier = withMeant(recordedPeaksOf(last), meant);
+  return { ids, count, peaks: peaksOf(count, earlier, nowMs) };
 }
 
 /** Holds back what takes much away, unless it was announced. */
-function largeChange({ state, namespace }: Observation, { ids, count, peak }: StateBefore, limits: ChangeLimits): Standing | undefined {
+function largeChange(
+  { state, namespace, scopeArguments }: Observation,
+  { ids, count, peaks }: StateBefore,
+  limits: ChangeLimits,
+): Standing | undefined {
   const counts = ids ? countChanges(ids, state.ids) : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
-  const excess = excessOf(sincePeak(counts, peak, state.ids.length), limits);
+  const excess = excessOf(sincePeak(counts, peaks, state.ids.length), limits);
   if (excess === undefined) return undefined;
-  const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`keyturn checksum allow -n ${namespace}\``;
+  const allowCommand = shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments}`;
+  const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`${allowCommand}\``;
   return { reason: "LargeChange", message };
 }
 
-/** Holds back everything that no signed announcement speaks of, Secret by Secret: two may share an id. */
-function unannounced({ state, member, namespace }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
-  const stated = new Map<string, { readonly id: string; readonly sha256: string | undefined; readonly order: number }>();
-  // What goes is known by its id alone if its name was not known.
-  const namelessGone = new Map<string, number>();
-  const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
-  for (const [order, { name, from, to, sha256 }] of oldestFirst.entries()) {
-    if (to !== undefined) stated.set(name, { id: to, sha256, order });
-    else if (name !== "") stated.delete(name);
-    else if (from !== undefined) namelessGone.set(from, order);
-  }
-  const [asStated, missing]: [string[], string[]] = [[], []];
-  for (const [name, { id, sha256, order }] of stated) {
-    const live = member(name);
-    if (live?.state === "counted" && live.id === id && (sha256 === undefined || live.digest === sha256)) asStated.push(id);
-    else if (live?.state !== "counted" && (namelessGone.get(id) ?? -1) < order) missing.push(id);
-  }
-  const { notPublished: unknown } = differenceOf(state.ids, asStated);
-  const [first] = [...unknown, ...missing];
-  if (first === undefined) return undefined;
-  const counts = `${unknown.length} objects are as nobody announced, and ${missing.length} that were announced are not there, such as ${first}`;
+/** Holds back everything that no signed announcement speaks of. */
+function unannounced({ state, member, namespace, scopeArguments }: Observation, announced: readonly PublishedCheckSum[]): Standing | undefined {
+  const unsaid = unspokenOf(wordsOf(announced), { state: () => state, get: member });
+  if (unsaid === undefined) return undefined;
   return {
     reason: "Unannounced",
-    message: `${counts}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`keyturn checksum allow -n ${namespace} --sign\``,
+    message: `${unsaid}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`${shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments} --sign`}\``,
   };
 }
 

@@ -1,9 +1,18 @@
 // A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
 import { statusAfter, type Stored } from "@keyturn/runtime";
 import { SecretCheckSum } from "./api.ts";
-import { type AnnouncedChange, type AnnouncementKey, changesBetween, signed, withChanges } from "./announcement.ts";
-import { type CheckSumObject, checkSumObject, keepCheckSum, named, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
-import type { Member } from "./ids.ts";
+import { type AnnouncedChange, type AnnouncementKey, confirmationOf, signed, withChanges } from "./announcement.ts";
+import {
+  carriedPeaks,
+  type CheckSumObject,
+  checkSumObject,
+  keepCheckSum,
+  named,
+  type PublishedCheckSum,
+  rfc3339,
+  withPeaks,
+} from "./check-sum-object.ts";
+import { leftOut, type Member } from "./ids.ts";
 import { MemberSet, type SetState } from "./members.ts";
 import { defaultLimits } from "./blast-radius.ts";
 import { newestSettled } from "./history.ts";
@@ -28,11 +37,23 @@ export class PublishedWorld {
   /** A Sunday. */
   nowMs = Date.UTC(2026, 10, 15, 12);
   policy = policy;
+  scopeArguments: readonly string[] = [];
   readonly objects = new Map<string, Stored<CheckSumObject>>();
   #live = new MemberSet();
 
   setLive(...ids: readonly string[]): void {
     this.#live = setOf(...ids);
+  }
+
+  /** By name. */
+  setObjects(objects: Readonly<Record<string, string>>): void {
+    this.#live = new MemberSet();
+    for (const [name, id] of Object.entries(objects)) this.#live.set(name, { state: "counted", id, digest: undefined });
+  }
+
+  /** An object loses its version. */
+  leaveOut(name: string): void {
+    this.#live.set(name, leftOut("VersionMissing"));
   }
 
   get state(): SetState {
@@ -49,7 +70,16 @@ export class PublishedWorld {
     const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix));
     const member = (name: string): Member | undefined => this.#live.get(name);
     const counting = this.objects.get(newestSettled(published)?.object.metadata.name ?? "");
-    const observation = { ...place, state: this.state, problems: this.#live.problems(), member, published, publishedIds: counting?.spec.ids };
+    const { scopeArguments } = this;
+    const observation = {
+      ...place,
+      scopeArguments,
+      state: this.state,
+      problems: this.#live.problems(),
+      member,
+      published,
+      publishedIds: counting?.spec.ids,
+    };
     return planChecksum(observation, this.policy, this.nowMs);
   }
 
@@ -96,15 +126,16 @@ export class PublishedWorld {
     const intended = stateOf(...withChanges(this.state.ids, changes).toSorted());
     const { spec } = checkSumObject(intended, { ...place, timestampMs, announcement });
     const statement = { namespace: place.namespace, kind: SecretCheckSum.kind, spec };
+    const published = [...this.objects.values()].map(keepCheckSum(place.prefix));
     const object = named(place.namespace, place.prefix, { ...spec, announcement: key ? signed(statement, key) : announcement });
-    this.create(object);
+    this.create(withPeaks(object, carriedPeaks(newestSettled(published), changes)));
     return object.metadata.name ?? "";
   }
 
   /** Lets the objects as they are through, as `keyturn checksum allow` does. */
   allow(): void {
     const [newest] = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
-    this.announceChanges(60_000, changesBetween(newest?.spec.ids ?? [], this.#live));
+    this.announceChanges(60_000, confirmationOf(newest?.spec.ids ?? [], this.#live));
   }
 
   create(object: CheckSumObject): void {

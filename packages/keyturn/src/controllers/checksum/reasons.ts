@@ -12,6 +12,7 @@ const leftOutReasons = {
     meaning: "The Secret has no `tls.key`, or one that cannot be read: it is encrypted, larger than 32 KiB, or neither RSA, EC nor EdDSA.",
   },
   KeyMismatch: { meaning: "`tls.key` is not the key of the certificate." },
+  AuthorityInvalid: { meaning: "`ca.crt` holds no certificate, or something that cannot be read as one." },
 } as const satisfies ReasonTable;
 
 /** What can be wrong with an object; with the one reason for which it counts all the same. */

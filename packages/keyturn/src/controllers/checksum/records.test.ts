@@ -1,9 +1,11 @@
 // What is drawn of checksums and agents.
-import type { Lease, Stored } from "@keyturn/runtime";
+import { createClient, type Lease, type Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
+import type { FlagReader } from "../../feature/feature.ts";
 import { agentAnnotations, agentOf, keepAgentLease } from "./agent-lease.ts";
 import { SecretCheckSum } from "./api.ts";
-import { namespaceChecksums, countingChecksum, type ShownCheckSum } from "./records.ts";
+import { checksumRecords, checksumStory, countingChecksum, namespaceChecksums, type ShownCheckSum } from "./records.ts";
+import { scopeArguments, scopeChoiceOf } from "./scopes.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const minute = 60_000;
@@ -73,6 +75,24 @@ describe("a namespace", () => {
     });
     expect(made?.checksums).not.toHaveProperty("checksums.0.sinceMs");
     expect(countingChecksum([settled, awaited])).toBe("md5-b");
+  });
+
+  it("of a wider scope is compared by a command that says which scope it is, for those who may look everywhere in it", async () => {
+    const given: Readonly<Record<string, string>> = {
+      "checksum.scope": "all",
+      "checksum.publish-in": "gate",
+      "checksum.namespaces": "bank,gate,shop",
+    };
+    const flag: FlagReader = (each) => each.parse(given[each.name]);
+    const made = namespaceChecksums(SecretCheckSum, { namespace: "gate", checksums: [settled], leases: [] }, now);
+    const { commands = [] } = made ? checksumStory(made.checksums.ref, made.checksums, scopeArguments(scopeChoiceOf(flag))) : {};
+    expect(commands[0]?.command).toBe("keyturn diff -n gate --checksum.scope=all --checksum.publish-in=gate --checksum.namespaces=bank,gate,shop");
+    const where = {
+      client: createClient({ send: () => Promise.reject(new Error("asked")), close: () => undefined }),
+      signal: new AbortController().signal,
+    };
+    expect(await checksumRecords.differences?.places({ ...where, namespace: "gate" }, flag)).toEqual(["bank", "gate", "shop"]);
+    expect(await checksumRecords.differences?.places({ ...where, namespace: "elsewhere" }, flag)).toEqual(["elsewhere"]);
   });
 
   it("without checksums has no record", () => {

@@ -58,7 +58,7 @@ import { differenceInWords, namespaceDiffs } from "./difference.ts";
 import { checksumFlags, memberFlags } from "./flags.ts";
 import { secretSelection } from "./member-kind.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { scopeChoiceOf } from "./scopes.ts";
+import { scopeArguments, scopeChoiceOf, scopesFor } from "./scopes.ts";
 
 /** A checksum as it is shown: its ids can be a megabyte, and are not. */
 export type ShownCheckSum = Stored<CheckSumObject>;
@@ -263,18 +263,18 @@ function counted(count: number, word: string): readonly string[] {
   return count > 0 ? [`${count} ${word}`] : [];
 }
 
-function diffCommand(ref: ObjectRef): CommandView {
-  return { what: "which Secrets differ", command: shellCommand`keyturn diff ${inNamespace(ref)}` };
+function diffCommand(ref: ObjectRef, scope: readonly string[]): CommandView {
+  return { what: "which Secrets differ", command: shellCommand`keyturn diff ${inNamespace(ref)} ${scope}` };
 }
 
-function agentStory(ref: ObjectRef, { createdMs, promotedMs, checksum }: Agent): ObjectStory {
+function agentStory(ref: ObjectRef, { createdMs, promotedMs, checksum }: Agent, scope: readonly string[]): ObjectStory {
   return {
     history: [...happened(createdMs, "was created"), ...happened(promotedMs, `took over checksum ${shortDigest(checksum)}`)],
-    commands: [diffCommand(ref)],
+    commands: [diffCommand(ref, scope)],
   };
 }
 
-export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums): ObjectStory {
+export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums, scope: readonly string[]): ObjectStory {
   return {
     history: checksums.flatMap(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) =>
       happened(
@@ -282,7 +282,7 @@ export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums)
         `checksum ${shortDigest(checksum)} of ${count} objects was ${announcedUntilMs === undefined ? "published" : "announced"}`,
       ),
     ),
-    commands: [diffCommand(ref), pauseCommand(ref)],
+    commands: [diffCommand(ref, scope), pauseCommand(ref)],
   };
 }
 
@@ -290,6 +290,10 @@ export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums)
 const differences: Differences = {
   of: SecretCheckSum,
   needs: Secret,
+  async places({ client, namespace, signal }, flag) {
+    const scope = (await scopesFor(client, scopeChoiceOf(flag), signal))(namespace);
+    return scope?.namespaces ?? [namespace];
+  },
   async find(where, flag) {
     const rules = { versionAnnotations: flag(memberFlags.versionAnnotations) };
     const selection = secretSelection(flag(memberFlags.secretTypes), flag(memberFlags.secretSelector));
@@ -352,6 +356,7 @@ export const checksumRecords: Records = {
   perNamespace: true,
   watch({ watch, touch, flag }) {
     const { kinds, places } = watchedChecksums(flag);
+    const scope = scopeArguments(scopeChoiceOf(flag));
     const labels = managedBySelector(keyturn);
     const checksums = kinds.flatMap((kind) =>
       places.map((place): Cache<ShownCheckSum> => watch(kind, { ...place, labels, keep: keepShownCheckSum })),
@@ -386,12 +391,14 @@ export const checksumRecords: Records = {
           const lease = leases.get(keyOf({ namespace: first, name: second }));
           if (!lease) return undefined;
           const { agent, againAtMs: laterMs } = agentOf(lease, { counting: countingChecksum(checksumsIn(first)), nowMs });
-          return { record: agentRecord(agent), againAtMs: laterMs, story: (ref) => agentStory(ref, agent) };
+          return { record: agentRecord(agent), againAtMs: laterMs, story: (ref) => agentStory(ref, agent, scope) };
         }
         const kind = first === SecretCheckSum.kind ? SecretCheckSum : IngressCheckSum;
         const agents = kind === SecretCheckSum ? valuesOf(leases, second) : [];
         const known = namespaceChecksums(kind, { namespace: second, checksums: checksumsIn(second, first), leases: agents }, nowMs);
-        return known && { record: checksumRecord(known.checksums), againAtMs: known.againAtMs, story: (ref) => checksumStory(ref, known.checksums) };
+        return (
+          known && { record: checksumRecord(known.checksums), againAtMs: known.againAtMs, story: (ref) => checksumStory(ref, known.checksums, scope) }
+        );
       },
       find(resource, name) {
         if (resource === resourceOf(Lease)) return { kind: Lease, id: agentId(name) };

@@ -37,6 +37,16 @@ export function scopeChoiceOf(flag: FlagReader): ScopeChoice {
   return { choice, rule: { type: "label", key: scope } };
 }
 
+/** The flags with which whoever asks about a scope says which one it is; none for a namespace alone. */
+export function scopeArguments({ choice, rule }: ScopeChoice): readonly string[] {
+  if (rule.type === "namespace") return [];
+  return [
+    rule.type === "all" ? `--checksum.scope=all` : `--checksum.scope=${rule.key}`,
+    ...(rule.type === "all" ? [`--checksum.publish-in=${rule.publishIn}`] : []),
+    choice.type === "named" ? `--checksum.namespaces=${choice.names.join(",")}` : `--checksum.namespace-selector=${choice.labels}`,
+  ];
+}
+
 /** One scope. */
 export interface Scope {
   /** The namespace in which its checksum is published. */
@@ -62,16 +72,25 @@ export function isWide({ type }: ScopeRule): boolean {
   return type !== "namespace";
 }
 
-/** The scope that a namespace belongs to, for whoever asks from outside. */
-export async function scopeOfNamespace(client: Client, namespace: string, { choice, rule }: ScopeChoice, signal: AbortSignal): Promise<Scope> {
-  if (rule.type === "namespace") return { home: namespace, namespaces: [namespace] };
-  if (choice.type === "named") return scopesOf(choice.names, rule, () => undefined)[0] ?? { home: namespace, namespaces: [namespace] };
-  const { items } = await client.list(Namespace, { labels: choice.labels }, signal);
-  const labels = new Map(items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-  const scopes = scopesOf(labels.keys(), rule, (name) => (rule.type === "label" ? labels.get(name)?.[rule.key] : undefined));
-  const found = scopes.find(({ home, namespaces }) => home === namespace || namespaces.includes(namespace));
+/** The scope that a namespace belongs to, for whoever asks from outside. Rejects if it belongs to none. */
+export async function scopeOfNamespace(client: Client, namespace: string, scopeChoice: ScopeChoice, signal: AbortSignal): Promise<Scope> {
+  const found = (await scopesFor(client, scopeChoice, signal))(namespace);
   if (!found) throw new Error(`namespace ${namespace} belongs to no scope: see --checksum.namespace-selector and --checksum.scope`);
   return found;
+}
+
+/** Which scope each namespace belongs to at present; undefined for one that is not chosen. */
+export async function scopesFor(
+  client: Client,
+  { choice, rule }: ScopeChoice,
+  signal: AbortSignal,
+): Promise<(namespace: string) => Scope | undefined> {
+  if (rule.type === "namespace") return (namespace) => ({ home: namespace, namespaces: [namespace] });
+  const items = choice.type === "named" ? [] : (await client.list(Namespace, { labels: choice.labels }, signal)).items;
+  const labels = new Map(items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  const chosen = choice.type === "named" ? choice.names : labels.keys();
+  const scopes = scopesOf(chosen, rule, (name) => (rule.type === "label" ? labels.get(name)?.[rule.key] : undefined));
+  return (namespace) => scopes.find(({ home, namespaces }) => home === namespace || namespaces.includes(namespace));
 }
 
 /** Scopes at work. */
@@ -122,8 +141,14 @@ export function watchScopes(
     );
     return (known ??= scopesOf(chosen.flat(), rule, (name) => labelled.get(name)?.label));
   };
-  // A namespace that comes, goes or moves concerns the scope that it leaves and the one that it joins.
-  trigger(labelled, ({ key }) => (rule.type === "namespace" ? [key] : [...new Set([key, ...current().map(({ home }) => home)])]));
+  // A namespace that comes, goes or moves concerns the scope that it leaves and the one that it joins, and one that is published elsewhere for it.
+  let homes: readonly string[] = [];
+  trigger(labelled, ({ key }) => {
+    if (rule.type === "namespace") return [key];
+    const before = homes;
+    homes = current().map(({ home }) => home);
+    return [...new Set([key, ...before, ...homes])];
+  });
   return scopesAtWork(current, { pausedBy: (namespace: ObjectKey) => labelled.get(namespace)?.paused, restsOn: labelled });
 }
 

@@ -31,7 +31,7 @@ export interface ScopeView {
 }
 
 /** The caches of one controller. A scope is known by its home, the namespace in which its checksum is published. */
-export interface ChecksumWatches extends Pick<Scopes, "pausedBy" | "namespacesOf"> {
+export interface ChecksumWatches extends Pick<Scopes, "pausedBy" | "namespacesOf" | "homeOf"> {
   /** How long the latest burst of changes in the scope still needs to stabilize; 0 if there is none. */
   waitMs(home: string): number;
   view(home: string): ScopeView;
@@ -113,6 +113,7 @@ export function watchChecksums<T extends KubeObject>(
   return {
     pausedBy: (namespace) => scopes.pausedBy(namespace),
     namespacesOf: (home) => scopes.namespacesOf(home),
+    homeOf: (namespace) => scopes.homeOf(namespace),
     waitMs: (home) => Math.max(0, ...scopes.namespacesOf(home).map((namespace) => members.waitMs(namespace))),
     view(home) {
       const namespaces = scopes.namespacesOf(home);

@@ -11,7 +11,8 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { askedAtAnnotation, EventingAuth } from "./api.ts";
+import { askedAtAnnotation, EventingAuth, providerAnnotation } from "./api.ts";
+import { intentOf } from "./application-choice.ts";
 import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
@@ -82,13 +83,15 @@ export async function carryOutAct(step: Act, observation: Observation, context: 
     case "create":
       return createApplication(observation, context);
     case "redate":
-      return recordAsked("now", observation, context);
+      return recordAsked("redated", observation, context);
     case "settle":
       return recordAsked("settled", observation, context);
     case "adopt":
       return adoptApplication(step, observation, context);
+    case "locate":
+      return locateApplication(observation, context);
     case "forget":
-      return forgetApplication(observation, context);
+      return replaceApplication(observation, context);
     case "deleteApplication":
       return deleteApplication(step, observation, context);
     case "issue":
@@ -125,7 +128,14 @@ async function createApplication(observation: Observation, context: StepContext)
   if (context.shared.hasAsked)
     throw new TransientError("an application was asked for in this run; the next run sees what became of it", { reason: "Conflict" });
   context.shared.hasAsked = true;
-  const asking = await recordAsked("now", observation, context);
+  const before = intentOf(observation);
+  // What this process itself asked for has failed, which was said.
+  if (before !== undefined && observation.askedAtMs === undefined && !provider.listMade) {
+    const { name } = observation.object.metadata;
+    const message = `a client was asked for at ${new Date(before).toISOString()}, and nobody knows what became of it: if it was made, it is left at the server with the name ${name}, and nobody has its credentials`;
+    context.record({ type: "Warning", reason: "ApplicationMayBeLeft", message });
+  }
+  const asking = await recordAsked("asking", observation, context);
   const created = await provider.create(applicationOwner(asking, context), context.run.signal);
   const object = await recordApplication(asking, created.id, context);
   context.shared.firstSecret = created.secret;
@@ -143,19 +153,20 @@ async function createApplication(observation: Observation, context: StepContext)
 }
 
 /**
- * Records when an application was asked for: `now`, or that nothing is awaited any more, `settled`, for both of which the object must still be as it
- * was observed; or `never`, when the object is being deleted and its application was deleted for certain, so that the next run does not await it.
+ * Records when an application was asked for: `asking` now, and of this provider, or `redated` to now, or that nothing is awaited any more, `settled`, for
+ * all of which the object must still be as it was observed; or `never`, when the object is being deleted and its application was deleted for certain,
+ * so that the next run does not await it.
  */
-async function recordAsked(when: "now" | "settled" | "never", before: Observation, context: StepContext): Promise<Observation> {
+async function recordAsked(when: "asking" | "redated" | "settled" | "never", before: Observation, context: StepContext): Promise<Observation> {
   const { askedAtMs: _before, ...observation } = before;
   const { namespace = "", name, uid, resourceVersion, annotations } = observation.object.metadata;
-  const askedAtMs = when === "now" ? context.nowMs : undefined;
+  const askedAtMs = when === "asking" || when === "redated" ? context.nowMs : undefined;
   if (askedAtMs === undefined) context.onAsked(undefined);
   if (askedAtMs === undefined && annotations?.[askedAtAnnotation] === undefined) return observation;
   const metadata =
     askedAtMs === undefined
       ? { uid, ...(when === "settled" && { resourceVersion }), annotations: { [askedAtAnnotation]: null } }
-      : { uid, resourceVersion, annotations: { [askedAtAnnotation]: new Date(askedAtMs).toISOString() } };
+      : { uid, resourceVersion, annotations: { [askedAtAnnotation]: new Date(askedAtMs).toISOString(), ...(when === "asking" && located(context)) } };
   const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, { metadata }, writerOf(context));
   if (askedAtMs !== undefined) context.onAsked(askedAtMs);
   context.onWritten(object);
@@ -188,6 +199,29 @@ async function adoptApplication({ id }: ActOf<"adopt">, observation: Observation
     message: `application ${id} was made for this object, or an annotation names it; it is its own`,
   });
   return { ...observation, object, tenant: known(observation) };
+}
+
+/** Writes down where the application is, so that another identity provider that does not have it proves nothing. */
+async function locateApplication(observation: Observation, context: StepContext): Promise<Observation> {
+  const { namespace = "", name, uid } = observation.object.metadata;
+  const patch = { metadata: { uid, annotations: located(context) } };
+  const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, writerOf(context));
+  context.onWritten(object);
+  return { ...observation, object };
+}
+
+function located(context: StepContext): Readonly<Record<string, string>> {
+  return { [providerAnnotation]: providerOf(context).url };
+}
+
+/** Another one is made after that, unless the provider has one for the object. */
+async function replaceApplication(observation: Observation, context: StepContext): Promise<Observation> {
+  const after = await forgetApplication(observation, context);
+  const id = observation.object.status?.iasApplication?.uuid ?? "";
+  const problem = providerOf(context).listMade ? "is gone" : "is gone, or can no longer be managed and is left there";
+  const wasOurs = observation.tenant.application === "deleted";
+  if (!wasOurs) context.record({ type: "Warning", reason: "ApplicationGone", message: `application ${id} ${problem}; another one is made` });
+  return after;
 }
 
 /** Takes the id of an application out of the status. */

@@ -26,6 +26,9 @@ export const abandonAnnotation = "keyturn.io/abandon";
  */
 export const askedAtAnnotation = "keyturn.io/application-asked-at";
 
+/** The address of the identity provider at which the application was asked for or last seen: another one proves nothing about it. */
+export const providerAnnotation = "keyturn.io/identity-provider";
+
 /** On an EventingAuth: the id of an application that is to be its own from now on, although nothing shows that it was made for it. */
 export const adoptAnnotation = "keyturn.io/adopt-application";
 

@@ -1,6 +1,7 @@
 // Which application is an EventingAuth's, when one is asked for, and when one counts as gone. Pure.
-import { adoptAnnotation, askedAtAnnotation } from "./api.ts";
+import { adoptAnnotation, askedAtAnnotation, providerAnnotation } from "./api.ts";
 import { applicationFailed, type ConditionReport, targetReached } from "./conditions.ts";
+import { isSameAddress } from "./identity/discovery.ts";
 import type { Application, FoundApplication } from "./identity/provider.ts";
 import type { Observation } from "./observe.ts";
 import { type Act, idle, type Idle, type Look, type Step } from "./step.ts";
@@ -14,7 +15,8 @@ export function chooseApplication(observation: Observation, nowMs: number): Appl
   if (application === undefined) return { type: "look", at: "application", id };
   if (typeof application !== "string") {
     if (!isOwn(observation, application)) return blocked(notOurs(id));
-    return tenant.secretLost ? { type: "deleteApplication", id } : application;
+    if (tenant.secretLost) return { type: "deleteApplication", id };
+    return isElsewhere(observation) === false ? application : { type: "locate" };
   }
   // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found.
   return (application === "gone" && (waitForApplication(observation, nowMs) ?? doubtOf(observation))) || { type: "forget" };
@@ -28,7 +30,7 @@ function findApplication(observation: Observation, nowMs: number): Step {
   const own = tenant.namesakes.find(({ trace }) => trace === "ours");
   if (own) return { type: "adopt", id: own.id };
   const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return waitForApplication(observation, nowMs) ?? { type: "create" };
+  if (namesake === undefined) return waitForApplication(observation, nowMs) ?? doubtOfIntent(observation) ?? { type: "create" };
   // Not every provider keeps descriptions. One that was asked for, and of which nobody can have credentials, is the one that was made.
   if (others.length === 0 && namesake.trace === "none" && intentOf(observation) !== undefined) {
     if (tenant.candidate === undefined) return { type: "look", at: "candidate", id: namesake.id };
@@ -69,19 +71,23 @@ function blocked(message: string): Idle {
 
 // What was asked for and may still turn up.
 
+const minuteMs = 60_000;
+/** How long a new application may take to be shown once nobody waits for the response to the request for it any more. */
+const shownAfterMs = 50_000;
+const firstLookMs = 1_000;
+
 /**
  * A new application may take a while to be shown, and the response to the request for it may have been lost. So long nothing is concluded from its not
- * being there, and there is never more than one request for an application in this time.
+ * being there, and there is never more than one request for an application in this time: a minute at least, and longer where a request may take long.
  */
-export const shownWithinMs = 60_000;
-const firstLookMs = 1_000;
-/** When it is looked for a second application that one request has made, before `shownWithinMs` ends. */
-const firstSweepMs = 30_000;
+export function shownWithin(providerTimeoutMs: number): number {
+  return Math.max(minuteMs, providerTimeoutMs + shownAfterMs);
+}
 
-/** When an application was asked for, if what became of it is not settled yet. */
+/** When an application was last asked for, if what became of it is not settled yet. The annotation can be edited; what this process knows cannot. */
 export function intentOf({ object, askedAtMs: rememberedMs }: Pick<Observation, "object" | "askedAtMs">): number | undefined {
   const notedMs = Date.parse(object.metadata.annotations?.[askedAtAnnotation] ?? "");
-  return Number.isNaN(notedMs) ? rememberedMs : notedMs;
+  return Number.isNaN(notedMs) ? rememberedMs : Math.max(notedMs, rememberedMs ?? notedMs);
 }
 
 type Redate = Extract<Act, { readonly type: "redate" }>;
@@ -92,11 +98,12 @@ export function awaitedApplication(
   nowMs: number,
 ): { readonly message: string; readonly nextAtMs: number } | Redate | undefined {
   const askedAtMs = intentOf(observation);
+  const { shownWithinMs } = observation.settings;
   if (askedAtMs === undefined || nowMs - askedAtMs >= shownWithinMs) return undefined;
   // The clock of whoever asked is ahead of ours. How long ago it was cannot be known, and nobody is to wait until that time.
   if (askedAtMs > nowMs) return { type: "redate" };
   const sinceMs = nowMs - askedAtMs;
-  const message = `an application was asked for at ${new Date(askedAtMs).toISOString()} and is not shown yet; it is looked for, and no other is made in the minute after that`;
+  const message = `an application was asked for at ${new Date(askedAtMs).toISOString()} and is not shown yet; it is looked for, and no other is made before ${new Date(askedAtMs + shownWithinMs).toISOString()}`;
   return { message, nextAtMs: nowMs + Math.min(Math.max(sinceMs, firstLookMs), shownWithinMs - sinceMs) };
 }
 
@@ -116,7 +123,9 @@ function waitForApplication(observation: Observation, nowMs: number): Step | und
  * as some may turn up, and whenever the list of all applications shows one.
  */
 export function sweepDuplicates(observation: Observation, application: Application, nowMs: number): Act | Look | { readonly nextAtMs?: number } {
-  const { tenant, isDoubled } = observation;
+  const { tenant, isDoubled, settings } = observation;
+  const { shownWithinMs } = settings;
+  const firstSweepMs = shownWithinMs / 2;
   const askedAtMs = intentOf(observation);
   if (askedAtMs === undefined && !isDoubled) return {};
   if (askedAtMs !== undefined && askedAtMs > nowMs) return { type: "redate" };
@@ -129,24 +138,40 @@ export function sweepDuplicates(observation: Observation, application: Applicati
   return sinceMs >= shownWithinMs ? { type: "settle" } : { nextAtMs: askedAtMs + shownWithinMs };
 }
 
-// Many that are gone at once were not deleted: this is another directory.
+// An application that another directory does not have was not deleted; nor were many that are gone at once.
 
 /**
- * The directory says that an application is gone. If it says the same of most others that were made in it, it is not the one that they were made in: a
- * wrong URL, another tenant, rights that were taken away. Undefined if there is no such doubt.
+ * The directory says that an application is gone. If it is not the one in which the application was last seen, or if it says the same of most others, it
+ * is another one: a wrong URL, another tenant, rights that were taken away. Undefined if there is no such doubt.
  */
 export function doubtOf(observation: Observation): Look | Idle | undefined {
   const { provider, tenant } = observation;
   if (provider.type === "open" && provider.replaces) return undefined;
+  if (isElsewhere(observation)) return doubted(`this application was last seen at another one, ${seenAt(observation)}`);
   if (tenant.others === undefined) return { type: "look", at: "others" };
-  const message = doubtIn(tenant.others);
-  if (message === undefined) return undefined;
-  const report: ConditionReport = { holds: false, reason: "ApplicationsMissing", message };
-  return idle({ application: applicationFailed(message), target: targetReached, blocker: report });
+  const { asked, missing } = tenant.others;
+  return missing * 2 > asked ? doubted(`it has neither this application nor ${missing} of ${asked} others that were looked for`) : undefined;
 }
 
-function doubtIn({ asked, missing }: NonNullable<Observation["tenant"]["others"]>): string | undefined {
-  if (missing * 2 <= asked) return undefined;
-  const found = `the identity provider has neither this application nor ${missing} of ${asked} others that were looked for`;
-  return `${found}: its URL may be wrong or another tenant's; nothing is replaced: put the credentials right, or, if all of them are to be made anew there, say so on their Secret (see the guide)`;
+/** The same of one that was asked for at another directory and of which nobody knows whether it was made. */
+export function doubtOfIntent(observation: Observation): Idle | undefined {
+  const { provider } = observation;
+  if (intentOf(observation) === undefined || !isElsewhere(observation) || (provider.type === "open" && provider.replaces)) return undefined;
+  return doubted(`an application was asked for at another one, ${seenAt(observation)}, and may have been made there`);
+}
+
+function seenAt({ object }: Observation): string | undefined {
+  return object.metadata.annotations?.[providerAnnotation];
+}
+
+/** Whether the application was last seen at another identity provider than the present one; undefined if that was not written down. */
+function isElsewhere(observation: Observation): boolean | undefined {
+  const [{ provider }, at] = [observation, seenAt(observation)];
+  return at === undefined || provider.type === "closed" ? undefined : !isSameAddress(at, provider.url);
+}
+
+function doubted(found: string): Idle {
+  const message = `the identity provider may be another one: ${found}; nothing is replaced: put its URL and its credentials right, or, if what is missing is to be made anew there, say so on their Secret (see the guide)`;
+  const report: ConditionReport = { holds: false, reason: "ApplicationsMissing", message };
+  return idle({ application: applicationFailed(message), target: targetReached, blocker: report });
 }

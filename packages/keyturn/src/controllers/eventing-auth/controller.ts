@@ -22,7 +22,6 @@ import { keyturn } from "../../feature/feature.ts";
 import { type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext } from "./act.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
-import { shownWithinMs } from "./application-choice.ts";
 import { IdleKeys, RunLimits } from "./attention.ts";
 import { censusKey, censusTaker } from "./census.ts";
 import {
@@ -311,7 +310,7 @@ function stepContexts({
           askedAt.delete(uid);
           return;
         }
-        for (const [other, beforeMs] of askedAt) if (atMs - beforeMs >= shownWithinMs) askedAt.delete(other);
+        for (const [other, beforeMs] of askedAt) if (atMs - beforeMs >= settings.shownWithinMs) askedAt.delete(other);
         askedAt.set(uid, atMs);
       },
     };

@@ -1,6 +1,6 @@
 // The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself. Pure.
 import { abandonAnnotation } from "./api.ts";
-import { awaitedApplication, doubtOf, isOwn } from "./application-choice.ts";
+import { awaitedApplication, doubtOf, doubtOfIntent, isOwn } from "./application-choice.ts";
 import { applicationFailed, type ConditionReport } from "./conditions.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
 import { idle, type Idle, type Step } from "./step.ts";
@@ -59,8 +59,7 @@ function deleteApplications(observation: Observation, secret: TargetSecret | und
   if (application === "deleted") return "gone";
   const awaited = waitingForApplication(observation, nowMs);
   if (awaited) return awaited;
-  if (application !== "gone") return "gone";
-  const doubt = doubtOf(observation);
+  const doubt = application === "gone" ? doubtOf(observation) : doubtOfIntent(observation);
   return doubt?.type === "idle" ? waitingForProvider(doubt.reports.blocker?.message ?? "") : (doubt ?? "gone");
 }
 

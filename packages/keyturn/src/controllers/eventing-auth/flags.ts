@@ -1,6 +1,7 @@
 // The flags of this feature, and how the controllers work, read from them.
 import { keyOf, nameOf, type ObjectKey, type ObjectName } from "@keyturn/runtime";
 import type { FlagReader } from "../../feature/feature.ts";
+import { shownWithin } from "./application-choice.ts";
 import { choiceFlag, durationFlag, listFlag, switchFlag, textFlagWithDefault, UsageError } from "../../feature/flag.ts";
 
 // Names of Secrets and namespaces default to those of the predecessor.
@@ -128,6 +129,8 @@ export interface EventingAuthSettings {
   readonly allowInsecureTargets: boolean;
   /** From the start of a request to a runtime's cluster to the end of its response. */
   readonly targetTimeoutMs: number;
+  /** How long nothing is concluded from it that an application which was asked for is not there. */
+  readonly shownWithinMs: number;
   /** Credentials older than this are replaced; 0 for never. */
   readonly rotateAfterMs: number;
   /** How long replaced credentials go on working. */
@@ -158,6 +161,7 @@ export function readSettings(flag: FlagReader): EventingAuthSettings {
   return {
     namespaces: given.length > 0 ? given : [flag(eventingAuthFlags.kubeconfigNamespace)],
     targetTimeoutMs: flag(eventingAuthFlags.targetTimeout),
+    shownWithinMs: shownWithin(flag(eventingAuthFlags.providerTimeout)),
     providerSecret: { namespace: flag(eventingAuthFlags.credentialsNamespace), name: flag(eventingAuthFlags.credentialsSecret) },
     kubeconfigs: {
       namespace: flag(eventingAuthFlags.kubeconfigNamespace),

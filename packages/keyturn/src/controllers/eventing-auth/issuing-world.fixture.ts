@@ -1,6 +1,14 @@
 // A world in miniature for tests of the plan: one EventingAuth, one tenant, one cluster, and steps that do there what the real ones do.
 import type { Stored } from "@keyturn/runtime";
-import { abandonAnnotation, askedAtAnnotation, type EventingAuth, eventingAuthFinalizer, type EventingAuthStatus } from "./api.ts";
+import {
+  abandonAnnotation,
+  askedAtAnnotation,
+  type EventingAuth,
+  eventingAuthFinalizer,
+  type EventingAuthStatus,
+  providerAnnotation,
+} from "./api.ts";
+import { shownWithin } from "./application-choice.ts";
 import { planDeletionStep } from "./deletion-plan.ts";
 import type { Trace } from "./identity/provider.ts";
 import { planStep } from "./plan.ts";
@@ -48,6 +56,10 @@ export class IssuingWorld {
   /** When this process knows to have asked, whatever the annotation says. */
   rememberedAtMs: number | undefined;
   closed: string | undefined;
+  /** The tenant that the credentials are for, and the one at which the application was last seen. */
+  url = "https://tenant";
+  seenAt: string | undefined;
+  providerTimeoutMs = 10_000;
   nowMs = Date.parse("2026-01-01T00:00:00Z");
   rotateAfterMs = 0;
   overlapMs = 0;
@@ -63,7 +75,11 @@ export class IssuingWorld {
       generation: 1,
       finalizers: [eventingAuthFinalizer],
       ...(this.deletedAt && { deletionTimestamp: this.deletedAt }),
-      annotations: { ...(this.abandon && { [abandonAnnotation]: this.abandon }), ...(this.askedAt && { [askedAtAnnotation]: this.askedAt }) },
+      annotations: {
+        ...(this.abandon && { [abandonAnnotation]: this.abandon }),
+        ...(this.askedAt && { [askedAtAnnotation]: this.askedAt }),
+        ...(this.seenAt && { [providerAnnotation]: this.seenAt }),
+      },
     };
     return { metadata, spec: {}, ...(this.status && { status: this.status }) };
   }
@@ -76,7 +92,7 @@ export class IssuingWorld {
       target: { type: "observed", secret: this.secret, ...(this.trouble && { trouble: this.trouble }) },
       provider:
         this.closed === undefined
-          ? { type: "open", secretsOverlap: true, keepsGrants: false, replaces: this.replaces }
+          ? { type: "open", url: this.url, secretsOverlap: true, keepsGrants: false, replaces: this.replaces }
           : { type: "closed", message: this.closed },
       tenant,
       ...(this.rememberedAtMs !== undefined && { askedAtMs: this.rememberedAtMs }),
@@ -86,6 +102,7 @@ export class IssuingWorld {
         overlapMs: this.overlapMs,
         checkCredentials: true,
         deletionPatienceMs: 3_600_000,
+        shownWithinMs: shownWithin(this.providerTimeoutMs),
       },
     };
   }
@@ -182,7 +199,7 @@ export class IssuingWorld {
     };
     switch (step.type) {
       case "create": {
-        this.askedAt = new Date(this.nowMs).toISOString();
+        [this.askedAt, this.seenAt] = [new Date(this.nowMs).toISOString(), this.url];
         const { id } = this.makeApplication("ours");
         if (cut) return undefined;
         record({ name: "runtime", uuid: id });
@@ -193,6 +210,9 @@ export class IssuingWorld {
         return tenant;
       case "settle":
         [this.askedAt, this.rememberedAtMs] = [undefined, undefined];
+        return tenant;
+      case "locate":
+        this.seenAt = this.url;
         return tenant;
       case "adopt":
         record({ name: "runtime", uuid: step.id });

@@ -35,12 +35,16 @@ export interface Observation {
   readonly isDoubled?: boolean;
   /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
   readonly askedAtMs?: number;
-  readonly settings: Pick<EventingAuthSettings, "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs">;
+  readonly settings: Pick<
+    EventingAuthSettings,
+    "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs" | "shownWithinMs"
+  >;
 }
 
 type ObservedProvider =
   | {
       readonly type: "open";
+      readonly url: string;
       readonly secretsOverlap: boolean;
       /** It hands out a right per application, which is kept in a Secret. */
       readonly keepsGrants: boolean;
@@ -204,7 +208,7 @@ function openProvider({ watches, settings, providers }: ObserveOptions): {
     const provider = providers.forSecret(credentials.data);
     const { type, secretsOverlap, url } = provider;
     const replaces = credentials.replacesAt !== undefined && isSameAddress(credentials.replacesAt, url);
-    return { provider, observed: { type: "open", secretsOverlap, keepsGrants: type === "openid", replaces } };
+    return { provider, observed: { type: "open", url, secretsOverlap, keepsGrants: type === "openid", replaces } };
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
     return { provider: undefined, observed: { type: "closed", message: `Secret ${keyOf(settings.providerSecret)}: ${error.message}` } };

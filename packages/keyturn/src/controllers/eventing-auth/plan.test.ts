@@ -134,53 +134,6 @@ describe("an application of the name without a mark", () => {
   });
 });
 
-describe("an application that is gone like others", () => {
-  const goneLike = (others: IssuingWorld["others"]): IssuingWorld => {
-    const world = new IssuingWorld();
-    world.run();
-    world.nowMs += 60_000;
-    world.run();
-    world.applications.clear();
-    world.others = others;
-    return world;
-  };
-
-  test.each([
-    { asked: 1, missing: 1 },
-    { asked: 5, missing: 3 },
-    { asked: 5, missing: 5 },
-  ])("is not replaced: $missing of $asked others are missing too", (others) => {
-    const world = goneLike(others);
-    const id = world.status?.iasApplication?.uuid;
-    world.run();
-    expect(world.applications.size).toBe(0);
-    expect(world.status).toMatchObject({ state: "NotReady", iasApplication: { uuid: id } });
-    expect(world.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "ApplicationsMissing" });
-    world.deletedAt = new Date(world.nowMs).toISOString();
-    expect(world.run()).toMatchObject({ type: "idle", reports: { blocker: { reason: "DeletionWaiting" } } });
-    world.replaces = true;
-    world.run();
-    expect(world.released).toBe(true);
-  });
-
-  test.each([
-    { asked: 0, missing: 0 },
-    { asked: 2, missing: 1 },
-    { asked: 5, missing: 2 },
-  ])("is replaced: $missing of $asked others are missing", (others) => {
-    const world = goneLike(others);
-    world.run();
-    expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
-  });
-
-  test("is replaced if somebody said so on the Secret with the credentials", () => {
-    const world = goneLike({ asked: 5, missing: 5 });
-    world.replaces = true;
-    world.run();
-    expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
-  });
-});
-
 test("a second application that one request has made goes after half a minute, and when a minute is over nothing is awaited any more", () => {
   const world = new IssuingWorld();
   expect(world.run()).toMatchObject({ complete: true, nextAtMs: world.nowMs + 30_000 });
@@ -225,6 +178,7 @@ test("a Secret of somebody else without a client ID is not that of an applicatio
   world.putSecret({ application: "theirs", credentials: { type: "kept", digest: "theirs", hint: undefined } });
   if (world.secret) world.secret = { ...world.secret, digest: "theirs", object: { metadata: { name: "x", uid: "x", resourceVersion: "1" } } };
   world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: application.id } };
+  world.seenAt = world.url;
   expect(planStep(world.observe({ application }), world.nowMs)).toMatchObject({ type: "idle", reports: { secret: { reason: "SecretConflict" } } });
 });
 
@@ -281,7 +235,24 @@ describe("an application that was asked for less than a minute ago and is not th
     expect(when === "deletion" ? world.released : world.status?.state).toBe(when === "deletion" ? true : "Ready");
   });
 
-  test.each([undefined, "edited"])("is awaited if the annotation is %s and this process knows better", (askedAt) => {
+  test("is awaited for longer, and so is a second one, where a request may take longer than a minute", () => {
+    const world = new IssuingWorld();
+    world.providerTimeoutMs = 120_000;
+    world.askedAt = new Date(world.nowMs).toISOString();
+    world.nowMs += 169_000;
+    expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 1_000 });
+    const { id } = world.makeApplication("ours");
+    world.run();
+    expect(world.status?.iasApplication?.uuid).toBe(id);
+    expect(world.askedAt).toBeDefined();
+    world.makeApplication("ours");
+    world.nowMs += 1_000;
+    world.run();
+    expect([...world.applications.keys()]).toEqual([id]);
+    expect(world.askedAt).toBeUndefined();
+  });
+
+  test.each([undefined, "edited", "2020-01-01T00:00:00Z"])("is awaited if the annotation is %s and this process knows better", (askedAt) => {
     const world = new IssuingWorld();
     world.askedAt = askedAt;
     world.rememberedAtMs = world.nowMs;

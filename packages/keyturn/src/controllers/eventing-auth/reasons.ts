@@ -28,7 +28,8 @@ const conditionReasons = {
     health: "degraded",
   },
   ApplicationsMissing: {
-    meaning: "The identity provider has neither this application nor most others: it may be another tenant. Nothing is replaced.",
+    meaning:
+      "The identity provider does not have this application, and may be another one: the application was last seen elsewhere, or most others are missing too. Nothing is replaced.",
     health: "degraded",
   },
   ChangesTooOften: {
@@ -52,6 +53,8 @@ const eventReasons = {
   Adopted: {
     meaning: "An application that was made for this object before, or that an annotation names, or a Secret of it, is its own from now on.",
   },
+  ApplicationGone: { meaning: "The application is not at the identity provider any more, or can no longer be managed there; another one is made." },
+  ApplicationMayBeLeft: { meaning: "A process died while it registered a client; at a server without a list, that client may be left." },
   DuplicateDeleted: { meaning: "A second application that one request had made for this object was deleted." },
   SecretIssued: { meaning: "The first credentials were written to the runtime's cluster.", notable: true },
   SecretRepaired: { meaning: "The Secret was missing or had been changed, and has new credentials.", notable: true },

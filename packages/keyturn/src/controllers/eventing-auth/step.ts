@@ -23,6 +23,8 @@ export type Act =
   | { readonly type: "settle" }
   /** Write down that an application is this object's: it carries the object's mark, or somebody said so. */
   | { readonly type: "adopt"; readonly id: string }
+  /** Write down at which identity provider the application is. */
+  | { readonly type: "locate" }
   /** Take the id of an application that is gone out of the status. */
   | { readonly type: "forget" }
   | { readonly type: "deleteApplication"; readonly id: string }

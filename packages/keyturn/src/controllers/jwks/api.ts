@@ -14,6 +14,7 @@ import {
   reasonColumn,
 } from "@keyturn/runtime";
 import * as z from "zod";
+import { jwksConfigKind } from "../../key-publication.ts";
 import { signatureAlgorithms } from "../../public-key.ts";
 import { keyIdSchemes } from "./jwk.ts";
 
@@ -23,9 +24,6 @@ export const revokeAnnotation = "keyturn.io/revoke";
 /** On a JWKS, whose schema has no fields for them: `keyId` and `algorithm` of a JWKSConfig. */
 export const keyIdAnnotation = "keyturn.io/key-id";
 export const algorithmAnnotation = "keyturn.io/algorithm";
-
-/** On the published ConfigMap: the revision at which it took an immutable one's place. kubelet does not look at such a one again, so pods that mounted it have to go. */
-export const replacedAnnotation = "keyturn.io/jwks-replaced";
 
 /** What a ConfigMap of others must be labelled with, to be merged: `"true"`. */
 export const mergedLabel = "keyturn.io/jwks-source";
@@ -71,7 +69,9 @@ const nginx = z
       .min(0)
       .max(31_536_000)
       .optional()
-      .describe("How long clients may keep the document, and oldKeysTTL at most. Default 3600, or the installation's."),
+      .describe(
+        "How long clients may keep the document, and oldKeysTTL at most; without nginx, how long whoever reads the ConfigMap does. Default 3600, or the installation's.",
+      ),
     corsOrigins: z
       .array(
         z
@@ -174,6 +174,11 @@ export const keyStatusSchema = z.object({
     .describe("Active: a source holds it. Retiring: it was replaced and is kept for tokens that it signed. Pending: it is published next."),
   source: z.string().describe("The Secret that it came from."),
   since: dateTime().describe("When it was first published; of one that is Pending, when it was first seen."),
+  availableSince: dateTime()
+    .optional()
+    .describe(
+      "Since when whoever asks gets it: from the ConfigMap and, if nginx was asked for, from every pod. Absent if that is not so, or not known.",
+    ),
   replacedAt: dateTime().optional().describe("When it was replaced."),
   removeAt: dateTime().optional().describe("When it goes."),
   certificateExpires: dateTime().optional().describe("When its certificate expires. Absent if it has none."),
@@ -203,6 +208,10 @@ const status = z.object({
   keyCount: z.int().optional().describe("How many keys are published."),
   nextRemoval: dateTime().optional().describe("When the next key goes."),
   nginxConfigUpdated: dateTime().optional().describe("When nginx's configuration was last changed."),
+  cacheSeconds: z
+    .int()
+    .optional()
+    .describe("For how long somebody may keep an older document. One that was longer counts until all that was handed out with it is over."),
   revision: z.int().optional().describe("Counts the changes of the published keys."),
   keys: z.array(keyStatusSchema).optional().meta({ listType: "atomic" }).describe("Every key that is published, and those that are about to be."),
   revoked: z
@@ -224,15 +233,15 @@ const riesetStatus = status.extend({ jwksVerified: dateTime().optional().describ
 export type JwksStatus = DeepReadonly<z.infer<typeof riesetStatus>>;
 
 export const JWKSConfig = defineCustomKind({
-  group: "keyturn.io",
-  kind: "JWKSConfig",
-  plural: "jwksconfigs",
+  group: jwksConfigKind.group,
+  kind: jwksConfigKind.kind,
+  plural: jwksConfigKind.plural,
   shortNames: ["jwkc"],
   scope: "Namespaced",
   categories: ["keyturn"],
   versions: [
     {
-      name: "v1alpha1",
+      name: jwksConfigKind.version,
       description: "Publishes the public keys of certificates as a JWKS, and keeps replaced keys for as long as tokens need them.",
       spec: jwksConfigSpec,
       status,

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData, type TestCertificate } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
 import { limits } from "../../limits.ts";
-import { keepCertificateSecret, readCertificateChain, readSourceKey, type SourceSettings } from "./certificates.ts";
+import { keepCertificateSecret, readCertificateChain } from "../../key-secret.ts";
+import { PassedStates, readSourceKey, type SourceSettings } from "./certificates.ts";
 
 const own = makeCertificate();
 const other = makeCertificate();
@@ -206,5 +207,36 @@ describe("a Secret that gives none", () => {
       reason: "AlgorithmMismatch",
       message: "algorithm RS256 does not go with a P-256 key; ES256 would",
     });
+  });
+});
+
+describe("what a source held between two runs", () => {
+  const [site, signer] = ["shop/site", "shop/signer"];
+  const remembering = (): PassedStates<string> => {
+    const passed = new PassedStates<string>((state) => state === "");
+    passed.since(site, ["signer"]);
+    return passed;
+  };
+
+  test("is remembered until a run that saw it has ended well, and what came since stays", () => {
+    const passed = remembering();
+    for (const state of [undefined, "a", "", "b"]) passed.changed(signer, state, [site]);
+    const seen = passed.since(site, ["signer"]);
+    expect(seen.get("signer")).toEqual({ states: ["a", "b"], missed: 0 });
+    passed.changed(signer, "c", [site]);
+    passed.completed(site, seen);
+    expect(passed.since(site, ["signer"]).get("signer")).toEqual({ states: ["c"], missed: 0 });
+    passed.completed(site, passed.since(site, ["signer"]));
+    expect(passed.since(site, ["signer"]).size).toBe(0);
+  });
+
+  test("is counted where it is too much", () => {
+    const passed = remembering();
+    for (let state = 0; state < limits.passedStates + 5; state++) passed.changed(signer, `${state}`, [site]);
+    const seen = passed.since(site, ["signer"]);
+    expect(seen.get("signer")?.states).toHaveLength(limits.passedStates);
+    expect(seen.get("signer")?.missed).toBe(5);
+    passed.completed(site, seen);
+    expect(passed.since(site, ["signer"]).size).toBe(0);
   });
 });

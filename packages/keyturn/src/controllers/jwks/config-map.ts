@@ -4,9 +4,9 @@ import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
 import * as z from "zod";
+import { readCertificateChain } from "../../key-secret.ts";
 import { keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
-import { type JwksStatus, type KeyStatus, keyStatusSchema, replacedAnnotation } from "./api.ts";
-import { readCertificateChain } from "./certificates.ts";
+import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
 import {
   base64url,
   certifiedEntry,
@@ -138,9 +138,13 @@ function renderHistory({ revision, updatedAtMs = 0, keys, revoked }: Omit<Histor
 /** What the status says about its keys. */
 export function keyStatusesOf({ keys, pending }: History): KeyStatus[] {
   return [
-    ...keys.map((key) => ({ ...recordOf(key), ...contentOf(key) })),
+    ...keys.map((key) => ({ ...recordOf(key), ...availabilityOf(key), ...contentOf(key) })),
     ...pending.map((key) => ({ ...beginningOf(key), state: "Pending" as const, ...contentOf(key) })),
   ];
+}
+
+function availabilityOf({ availableSinceMs }: PublishedKey): Pick<KeyStatus, "availableSince"> {
+  return availableSinceMs === undefined ? {} : { availableSince: timestamp(availableSinceMs) };
 }
 
 function contentOf({ jwk, thumbprint, notAfterMs }: KeyEntry): Partial<KeyStatus> {
@@ -195,7 +199,9 @@ function historyOfStatus({ revision = 0, lastUpdateTime, keys = [], revoked = []
     leftOut: 0,
     revision,
     updatedAtMs: lastUpdateTime === undefined ? undefined : Date.parse(lastUpdateTime),
-    keys: found.flatMap(({ key: { state, ...key }, entry }) => (state === "Pending" ? [] : publishedKeyOf({ state, ...key }, entry))),
+    keys: found.flatMap(({ key: { state, ...key }, entry }) =>
+      state === "Pending" ? [] : publishedKeyOf({ state, ...key }, entry, key.availableSince),
+    ),
     pending: found.flatMap(({ key: { state, source, since }, entry: { jwk, thumbprint, notAfterMs } }) =>
       state === "Pending" ? { jwk, thumbprint, notAfterMs, source, sinceMs: Date.parse(since) } : [],
     ),
@@ -252,12 +258,17 @@ function recordOf({ standing, ...key }: PublishedKey): KeyRecord {
   return standing.state === "Active" ? record : { ...record, replacedAt: timestamp(standing.replacedAtMs), removeAt: timestamp(standing.removeAtMs) };
 }
 
-function publishedKeyOf({ state, source, since, replacedAt, removeAt }: Omit<KeyRecord, "kid">, entry: KeyEntry): PublishedKey {
+function publishedKeyOf(
+  { state, source, since, replacedAt, removeAt }: Omit<KeyRecord, "kid">,
+  entry: KeyEntry,
+  availableSince?: string,
+): PublishedKey {
   const replacedAtMs = Math.min(Date.parse(replacedAt ?? ""), latestReplacementMs);
   return {
     ...entry,
     source,
     sinceMs: Date.parse(since),
+    ...(availableSince !== undefined && { availableSinceMs: Date.parse(availableSince) }),
     standing:
       state === "Retiring" && replacedAt !== undefined && removeAt !== undefined
         ? { state, replacedAtMs, removeAtMs: Math.min(Date.parse(removeAt), replacedAtMs + maxDurationMs) }
@@ -281,7 +292,7 @@ export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
 /** Where and how a history is published. */
 export interface DocumentOptions {
   readonly name: ObjectName;
-  /** What is there: it says in which field the JWKS document is, because it cannot be in both, and whether it has to be replaced. */
+  /** What is there: it says in which field the JWKS document is, because it cannot be in both. */
   readonly live: ConfigMap | undefined;
   /** Makes it go with its object. */
   readonly owner: OwnerReference | undefined;
@@ -292,12 +303,11 @@ export interface DocumentOptions {
 /** The ConfigMap for a history. */
 export function documentConfigMap(history: History, { name, live, owner, files }: DocumentOptions): ConfigMap {
   const document = renderJwks(history.keys.map(({ jwk }) => jwk));
-  const replaced = live?.immutable ? `${history.revision}` : live?.metadata.annotations?.[replacedAnnotation];
   return {
     metadata: {
       ...name,
       labels: { [componentLabel]: component },
-      annotations: { [historyAnnotation]: renderHistory(history, document), ...(replaced !== undefined && { [replacedAnnotation]: replaced }) },
+      annotations: { [historyAnnotation]: renderHistory(history, document) },
       ...(owner && { ownerReferences: [owner] }),
     },
     ...(live?.binaryData?.[documentFile] === undefined

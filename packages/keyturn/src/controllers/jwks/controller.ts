@@ -27,10 +27,11 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
-import { type CertificateSecret, keepCertificateSecret, PassedSecrets } from "./certificates.ts";
+import { PassedStates } from "./certificates.ts";
 import { documentOf } from "./config-map.ts";
-import { type JwksObject, type Observation, observeJwks } from "./observe.ts";
+import { type JwksObject, type Observation, observeJwks, type PassedSources } from "./observe.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
@@ -57,7 +58,10 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
     access: jwksAccess,
     backoff,
     setup(scope) {
-      const passed = new PassedSecrets();
+      const passed: PassedSources = {
+        secrets: new PassedStates(({ type }) => type === "empty"),
+        merged: new PassedStates((document) => document === ""),
+      };
       const watches = watchJwks(scope, { kind, readSettings, passed });
       const metrics = keyMetrics(scope.metrics, kind);
       return reconcileWith<Observation, never, never, JwksPlan>(
@@ -75,10 +79,14 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
             // The status is written to the version that was observed.
             added: (observed, metadata) => ({ ...observed, object: { ...observed.object, metadata } }),
           },
-          completed: (observed, { key }) => passed.completed(key, observed.passed),
+          completed(observed, { key }) {
+            passed.secrets.completed(key, observed.passed);
+            passed.merged.completed(key, observed.passedMerged);
+          },
           show(key, shown) {
             if (!shown) {
-              passed.forget(key);
+              passed.secrets.forget(key);
+              passed.merged.forget(key);
               return metrics.hide(key);
             }
             // In a dry run what was published before stays published.
@@ -123,7 +131,7 @@ const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-accou
 /** Declares the watches and what they trigger. Of others' objects nothing is watched: who has a name that is wanted is found out by the write, which leaves it alone. */
 function watchJwks(
   scope: ControllerScope,
-  { kind, readSettings, passed }: { readonly kind: Kind<JwksObject>; readonly readSettings: ReadSettings; readonly passed: PassedSecrets },
+  { kind, readSettings, passed }: { readonly kind: Kind<JwksObject>; readonly readSettings: ReadSettings; readonly passed: PassedSources },
 ): JwksWatches {
   const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
   const watches: JwksWatches = {
@@ -137,10 +145,14 @@ function watchJwks(
     merged: scope.watch(ConfigMap, { labels: `${mergedLabel}=true`, keep: (configMap: ConfigMap) => documentOf(configMap) ?? "" }),
   };
   scope.trigger(watches.objects);
-  scope.trigger(watches.merged, ({ key }) => watches.objects.byIndex("merged", key));
+  scope.trigger(watches.merged, (change) => {
+    const objects = watches.objects.byIndex("merged", change.key);
+    passed.merged.changed(change.key, change.type === "added" ? undefined : change.previous, objects);
+    return objects;
+  });
   scope.trigger(watches.secrets, (change) => {
     const objects = watches.objects.byIndex("source", change.key);
-    passed.changed(change, objects);
+    passed.secrets.changed(change.key, change.type === "added" ? undefined : change.previous, objects);
     return objects;
   });
   const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];

@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { type CertificateChain, certificateKeyId } from "../../key-secret.ts";
 import { type KeyMembers, type SignatureAlgorithm, signatureAlgorithms, thumbprintOf } from "../../public-key.ts";
-import type { CertificateChain } from "./certificates.ts";
 
 // An entry of a document, built member by member so that nothing private can ever be in it.
 
@@ -63,7 +63,7 @@ export function plainEntry(members: KeyMembers, { kid, alg }: { readonly kid: st
 /** The `kid` of a chain's leaf. */
 export function keyIdOf(chain: CertificateChain, scheme: KeyIdScheme): string {
   if (scheme === "Thumbprint") return chain.thumbprint;
-  return createHash("sha1").update(Buffer.from(chain.certificates[0], "base64")).digest("hex").slice(0, 16);
+  return certificateKeyId(chain);
 }
 
 // The JWKS document as text: written, and checked before anything is published.

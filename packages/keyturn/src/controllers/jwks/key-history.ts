@@ -12,6 +12,8 @@ interface Retiring {
 /** A key that is published. */
 export interface PublishedKey extends PendingKey {
   readonly standing: Standing;
+  /** Since when whoever asks gets it, without interruption; undefined if that is not so, or not known. */
+  readonly availableSinceMs?: number | undefined;
 }
 
 /** A key that a source was seen to hold and that is not published yet. */
@@ -92,7 +94,7 @@ export function advanceHistory(
     } else if (successor) {
       if (key.standing.state === "Retiring") note("Revived", key);
       else if (key.jwk["x5t#S256"] !== successor.jwk["x5t#S256"]) note("Renewed", key);
-      keys.push({ ...successor, sinceMs: key.sinceMs });
+      keys.push({ ...successor, sinceMs: key.sinceMs, availableSinceMs: key.availableSinceMs });
     } else if (key.standing.state === "Retiring" && oldKeys.type === "keep" && passed.has(entryId(key))) {
       // It was in use again for a moment, and may have signed then.
       const standing = retiring(oldKeys.ttlMs);

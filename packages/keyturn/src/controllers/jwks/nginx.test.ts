@@ -7,7 +7,7 @@ const options: NginxOptions = {
   name: { namespace: "shop", name: "site" },
   configMapName: "nginx",
   documentConfigMapName: "keys",
-  documentReplaced: undefined,
+  documentRevision: "1",
   config,
   answers: { cacheSeconds: 3600, corsOrigins: ["*"] },
   tls: undefined,

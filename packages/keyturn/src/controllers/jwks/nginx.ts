@@ -1,7 +1,7 @@
 // What serves a JWKS document: nginx's configuration and its objects in the cluster.
 import { hash } from "node:crypto";
 import type { ConfigMap, Deployment, ObjectName, OwnerReference, Service } from "@keyturn/runtime";
-import { originPattern, replacedAnnotation } from "./api.ts";
+import { originPattern } from "./api.ts";
 import { discoveryFile, discoveryPath } from "./jwk.ts";
 import type { IpFamily, NginxInstallation, Quantities } from "./flags.ts";
 
@@ -155,8 +155,8 @@ export interface NginxOptions {
   readonly name: ObjectName;
   readonly configMapName: string;
   readonly documentConfigMapName: string;
-  /** The revision at which the JWKS document's ConfigMap was last replaced by another; undefined if it never was. */
-  readonly documentReplaced: string | undefined;
+  /** The revision of the JWKS document; undefined to leave pods with the one that they have. */
+  readonly documentRevision: string | undefined;
   readonly config: string;
   readonly answers: NginxAnswers;
   /** The server's certificate: the Secret, and what identifies its content, because nginx reads it only once. */
@@ -168,8 +168,12 @@ export interface NginxOptions {
 /** The key of the configuration within its ConfigMap. */
 export const nginxConfigFile = "default.conf";
 
-/** A digest of the configuration on the pods: a changed setting rolls the Deployment once, a changed key does not. */
+/**
+ * On the pods: what they serve, and how. Each change rolls the Deployment once, so that its rollout tells who serves the document as it is. kubelet brings
+ * it to older pods as well, but says to nobody when, and never if its ConfigMap was immutable.
+ */
 const configHashAnnotation = "keyturn.io/nginx-config-hash";
+export const documentRevisionAnnotation = "keyturn.io/jwks-revision";
 const certificateHashAnnotation = "keyturn.io/nginx-certificate-hash";
 
 /** The labels that rieset/jwks-operator selects by: a Deployment's selector cannot be changed, and pods of its making can be taken over. */
@@ -196,7 +200,7 @@ export function nginxService({ name, owner, tls, pods: { serviceType = "ClusterI
 
 /** The Deployment. Both ConfigMaps are mounted whole: a file mounted with `subPath` would never be updated. */
 export function nginxDeployment(options: NginxOptions): Deployment {
-  const { name, configMapName, documentConfigMapName, documentReplaced, config, answers, tls, pods, owner } = options;
+  const { name, configMapName, documentConfigMapName, documentRevision, config, answers, tls, pods, owner } = options;
   const { nodeSelector = {}, tolerations = [] } = pods;
   const labels = selectorOf(name);
   const container = {
@@ -242,7 +246,7 @@ export function nginxDeployment(options: NginxOptions): Deployment {
   const annotations = {
     [configHashAnnotation]: hash("sha256", config),
     ...(tls && { [certificateHashAnnotation]: tls.digest }),
-    ...(documentReplaced !== undefined && { [replacedAnnotation]: documentReplaced }),
+    ...(documentRevision !== undefined && { [documentRevisionAnnotation]: documentRevision }),
   };
   const spec = {
     replicas: pods.replicas,

@@ -20,8 +20,9 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
+import type { CertificateSecret } from "../../key-secret.ts";
 import type { JwksStatus } from "./api.ts";
-import type { CertificateSecret, PassedSecrets } from "./certificates.ts";
+import type { Passed, PassedStates } from "./certificates.ts";
 import { isDocumentConfigMap, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { selectorOf } from "./nginx.ts";
@@ -42,9 +43,11 @@ export interface Observation {
   /** The Secrets that exist, by name. */
   readonly secrets: ReadonlyMap<string, CertificateSecret>;
   /** What they held since the last run and no longer hold, by name. */
-  readonly passed: ReadonlyMap<string, readonly CertificateSecret[]>;
+  readonly passed: ReadonlyMap<string, Passed<CertificateSecret>>;
   /** The documents in ConfigMaps of others that are to be merged, by name. */
   readonly merged: ReadonlyMap<string, string>;
+  /** What those held since the last run and no longer hold, by name. */
+  readonly passedMerged: ReadonlyMap<string, Passed<string>>;
   /** Everything of ours in the namespace that has a name which the object wants, and everything that is kept for it under any name. */
   readonly owned: readonly OwnedObject[];
   /** nginx's pods; undefined if nobody looked, because all is well or a rollout has only begun. */
@@ -100,12 +103,18 @@ export function knownLive(observation: Observation, kind: Kind, wanted: KubeObje
   return { seen: "present", object: live, uid, ...(isDocument && { resourceVersion }) };
 }
 
+/** What sources held between two runs. */
+export interface PassedSources {
+  readonly secrets: PassedStates<CertificateSecret>;
+  readonly merged: PassedStates<string>;
+}
+
 /** What an observation is made with. */
 interface ObserveOptions {
   readonly kind: Kind<JwksObject>;
   readonly watches: JwksWatches;
   readonly readSettings: ReadSettings;
-  readonly passed: PassedSecrets;
+  readonly passed: PassedSources;
   readonly configMapIntervalMs: number;
   readonly nowMs: number;
 }
@@ -131,6 +140,7 @@ export async function observeJwks(run: Looking, options: ObserveOptions): Promis
     secrets: new Map(),
     passed: new Map(),
     merged: new Map(),
+    passedMerged: new Map(),
   };
   if (!settings.ok) return observation;
   const { sources, configMapName, mergedConfigMaps, nginx } = settings.settings;
@@ -150,7 +160,15 @@ export async function observeJwks(run: Looking, options: ObserveOptions): Promis
     const text = watches.merged.get(keyOf({ namespace, name }));
     return text === undefined ? [] : [[name, text] as const];
   });
-  return { ...observation, object, pods, secrets: new Map(secrets), passed: passed.since(key, sources), merged: new Map(merged) };
+  return {
+    ...observation,
+    object,
+    pods,
+    secrets: new Map(secrets),
+    passed: passed.secrets.since(key, sources),
+    merged: new Map(merged),
+    passedMerged: passed.merged.since(key, mergedConfigMaps),
+  };
 }
 
 /** nginx's pods, if its rollout takes too long. Whoever may not list them hears less, and nothing else. */

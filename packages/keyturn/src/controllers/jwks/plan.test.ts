@@ -184,6 +184,21 @@ describe("names", () => {
     expect(writesOf(world.run(t0 + 2)).filter((write) => write.startsWith("delete"))).toEqual(["delete ConfigMap keys"]);
   });
 
+  test("what cannot be removed is told, and holds up nothing else", () => {
+    put();
+    world.run(t0);
+    const { nginxConfigMapName: _, ...spec } = world.spec;
+    world.spec = spec;
+    world.refuse = (write) => (write.verb === "delete" && write.kind.kind === "Service" ? "no" : undefined);
+    put(second);
+    world.run(t0 + hourMs);
+    expect([world.kids.length, deployment(), world.condition("Published")]).toEqual([2, undefined, "True Published"]);
+    expect(world.condition("Ready")).toBe("False RemovalRefused");
+    world.refuse = () => undefined;
+    world.run(t0 + 2 * hourMs);
+    expect([world.condition("Ready"), world.objects.has("services/shop/site")]).toEqual(["True Ready", false]);
+  });
+
   test("without nginx its objects go", () => {
     put();
     world.run(t0);
@@ -225,12 +240,15 @@ test("with an issuer the discovery document is beside the keys, and follows thei
 describe("nginx", () => {
   const podsOf = () => JSON.stringify(deployment()?.spec?.template);
 
-  test("a key change does not touch the pods; a setting does, once", () => {
+  test("a changed document and a changed setting roll the pods, once each", () => {
     put();
     world.run(t0);
-    const before = podsOf();
+    const first = podsOf();
     put(second);
     world.run(t0 + hourMs);
+    const before = podsOf();
+    expect(before).not.toBe(first);
+    world.run(t0 + hourMs + 1000);
     expect(podsOf()).toBe(before);
     expect(world.status?.nginxConfigUpdated).toBe("2026-01-01T00:00:00.000Z");
     world.spec = { ...world.spec, nginx: { cacheSeconds: 60 } };
@@ -259,6 +277,88 @@ describe("a rollout of nginx", () => {
     setStatus({ observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, conditions: [] });
     world.run(t0 + 2);
     expect(world.condition("Ready")).toBe("True Ready");
+  });
+
+  test("a changed document is not served until its rollout is over, and a key is to be had from then on", () => {
+    const [running, rolling] = [
+      { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
+      { observedGeneration: 1, replicas: 2, updatedReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 },
+    ];
+    const availableSince = (): readonly (string | undefined)[] => world.status?.keys?.map((key) => key.availableSince) ?? [];
+    put();
+    world.run(t0);
+    expect(availableSince()).toEqual([undefined]);
+    setStatus(running);
+    world.run(t0 + 1000);
+    expect([world.condition("Served"), availableSince()]).toEqual(["True Serving", ["2026-01-01T00:00:01.000Z"]]);
+    put(second);
+    world.run(t0 + hourMs);
+    // In the very run that publishes it, before the Deployment's controller has seen anything.
+    expect([world.condition("Served"), availableSince()]).toEqual(["False PodsNotAvailable", [undefined, "2026-01-01T00:00:01.000Z"]]);
+    setStatus(rolling);
+    world.run(t0 + hourMs + 1000);
+    expect(world.condition("Served")).toBe("False PodsNotAvailable");
+    setStatus(running);
+    world.run(t0 + hourMs + 2000);
+    expect([world.condition("Served"), availableSince()]).toEqual(["True Serving", ["2026-01-01T01:00:02.000Z", "2026-01-01T00:00:01.000Z"]]);
+    // Pods that come and go serve what they are given.
+    setStatus(rolling);
+    world.run(t0 + 2 * hourMs);
+    setStatus(running);
+    world.run(t0 + 3 * hourMs);
+    expect(availableSince()[0]).toBe("2026-01-01T01:00:02.000Z");
+  });
+
+  test("a document that somebody edited is served from when it is put back, and its keys count anew", () => {
+    put();
+    world.run(t0);
+    makePodsAvailable();
+    world.run(t0 + 1000);
+    const pods = JSON.stringify(deployment()?.spec?.template);
+    world.editConfigMap((configMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } }));
+    world.run(t0 + hourMs);
+    expect(world.condition("Served")).toBe("False PodsNotAvailable");
+    expect(JSON.stringify(deployment()?.spec?.template)).not.toBe(pods);
+    makePodsAvailable();
+    world.run(t0 + hourMs + 1000);
+    expect(world.status?.keys?.[0]?.availableSince).toBe("2026-01-01T01:00:01.000Z");
+  });
+
+  test("a shorter cache time counts when all that was handed out with the longer one is over", () => {
+    put();
+    world.run(t0);
+    makePodsAvailable();
+    world.run(t0 + 1000);
+    expect(world.status?.cacheSeconds).toBe(3600);
+    world.spec = { ...world.spec, nginx: { cacheSeconds: 60 } };
+    world.run(t0 + hourMs);
+    makePodsAvailable();
+    const { nextAtMs } = world.run(t0 + hourMs + 5000);
+    expect([world.condition("Served"), world.status?.cacheSeconds, nextAtMs]).toEqual(["True Serving", 3600, t0 + 2 * hourMs + 5000]);
+    world.run(t0 + 2 * hourMs + 5000);
+    expect(world.status?.cacheSeconds).toBe(3600);
+    world.run(t0 + 2 * hourMs + 6000);
+    expect(world.status?.cacheSeconds).toBe(60);
+    world.spec = { ...world.spec, nginx: { cacheSeconds: 7200 } };
+    world.run(t0 + 3 * hourMs);
+    expect(world.status?.cacheSeconds).toBe(7200);
+  });
+
+  test("without nginx a key is to be had as soon as it is in the ConfigMap, and no longer when that was edited", () => {
+    const { nginxConfigMapName: _, ...spec } = world.spec;
+    world.spec = spec;
+    put();
+    world.run(t0);
+    expect(world.status?.keys?.[0]?.availableSince).toBe("2026-01-01T00:00:00.000Z");
+    world.run(t0 + hourMs);
+    expect(world.status?.keys?.[0]?.availableSince).toBe("2026-01-01T00:00:00.000Z");
+    world.editConfigMap(undefined);
+    world.refuse = ({ part }) => (part === "document" ? "a quota" : undefined);
+    world.run(t0 + hourMs);
+    expect(world.status?.keys?.[0]).not.toHaveProperty("availableSince");
+    world.refuse = () => undefined;
+    world.run(t0 + hourMs + 10_000);
+    expect(world.status?.keys?.[0]?.availableSince).toBe("2026-01-01T01:00:10.000Z");
   });
 
   test("that does not get ready is told in the words of its pods and its Deployment", () => {

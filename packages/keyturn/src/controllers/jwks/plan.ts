@@ -5,6 +5,7 @@ import {
   ConfigMap,
   Deployment,
   earliest,
+  findCondition,
   isBeingDeleted,
   keyOf,
   keyOfObject,
@@ -19,14 +20,15 @@ import {
   type StatusReport,
   type Write,
 } from "@keyturn/runtime";
-import { type JwksStatus, replacedAnnotation } from "./api.ts";
-import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, timestamp } from "./config-map.ts";
+import type { JwksStatus } from "./api.ts";
+import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, revisionOf, timestamp } from "./config-map.ts";
 import { nextRemovalOf } from "./key-history.ts";
 import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
 import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, ownerOfObservation } from "./observe.ts";
 import {
   documentPart,
   eventOfChange,
+  missedEvents,
   type Publication,
   publicationOf,
   revocationsOf,
@@ -77,16 +79,20 @@ export function servingOf(
   if (refusal) return { ...nothing, report: refusalReport(refusal), nginxConfigUpdated };
   if (!document) return { ...nothing, report: unavailable("nothing is published yet"), nginxConfigUpdated };
 
-  const options = optionsOf(observation, nginx, { document, documentName });
+  const revision = revisionOf(document);
+  if (revision === undefined) return { ...nothing, report: unavailable(`ConfigMap ${documentName} was edited by somebody else`), nginxConfigUpdated };
+
+  const options = optionsOf(observation, nginx, { documentName, revision });
   const { config, name, configMapName } = options;
+  const deployment = nginxDeployment(options);
   const changed = found(observation, ConfigMap, { ...name, name: configMapName })?.data?.[nginxConfigFile] !== config;
   return {
     objects: [
       [ConfigMap, nginxConfigMap(options)],
-      [Deployment, nginxDeployment(options)],
+      [Deployment, deployment],
       [Service, nginxService(options)],
     ],
-    ...rolloutOf(observation, { live: found(observation, Deployment, name), name: name.name, replicas: nginx.pods.replicas, nowMs }),
+    ...rolloutOf(observation, { live: found(observation, Deployment, name), wanted: deployment, nowMs }),
     nginxConfigUpdated: changed || nginxConfigUpdated === undefined ? timestamp(nowMs) : nginxConfigUpdated,
   };
 }
@@ -94,7 +100,7 @@ export function servingOf(
 function optionsOf(
   observation: Observation,
   nginx: NginxSettings,
-  { document, documentName }: { readonly document: ConfigMap; readonly documentName: string },
+  { documentName, revision }: { readonly documentName: string; readonly revision: number },
 ): NginxOptions {
   const { kind, object, secrets } = observation;
   const server = nginx.tlsSecret === undefined ? undefined : secrets.get(nginx.tlsSecret);
@@ -102,7 +108,7 @@ function optionsOf(
     name: { ...nameOfObject(observation), name: nginx.name },
     configMapName: nginx.configMapName,
     documentConfigMapName: documentName,
-    documentReplaced: document.metadata.annotations?.[replacedAnnotation],
+    documentRevision: `${revision}`,
     config: renderNginxConfig(nginx.answers),
     answers: nginx.answers,
     tls: nginx.tlsSecret === undefined ? undefined : { secret: nginx.tlsSecret, digest: hash("sha256", JSON.stringify(server ?? null)) },
@@ -144,8 +150,11 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
     nowMs,
   });
   const events = publication.changes.map(eventOfChange);
+  const cache = cacheOf(observation, settings, { served: serving.report, nowMs });
   const withdrawals = withdrawalsOf(observation, publication.withdrawn, settings.configMapName);
   const withdrawn = withdrawalSteps(observation, withdrawals, refused);
+  // The old document goes only when there is a new one.
+  const removals = removalsOf(observation, { ...settings, cleanupOnDelete: settings.cleanupOnDelete && document !== undefined });
   return {
     steps: [
       ...withdrawn,
@@ -154,22 +163,55 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
         ? apply(observation, ConfigMap, publication.configMap, { part: documentPart, input: documentOf(publication.configMap) ?? "", events })
         : []),
       ...serving.objects.flatMap(([kind, wanted]) => apply(observation, kind, wanted, { part: nginxPart })),
-      // The old document goes only when there is a new one.
-      ...removalsOf(observation, { ...settings, cleanupOnDelete: settings.cleanupOnDelete && document !== undefined }),
+      ...removals.filter(({ part = "" }) => !refused.has(part)),
     ],
     status: [
       reportOf(observation, {
         ...publication,
+        history: withAvailability(observation, publication, { served: serving.report, nowMs }),
+        cacheSeconds: cache.cacheSeconds,
         revoked: withdrawalReport(withdrawals, refused) ?? publication.revoked,
         signing: settings.sources[0],
         served: serving.report,
+        left: removalReport(removals, refused),
         nginxConfigUpdated: serving.nginxConfigUpdated,
       }),
     ],
-    events: publication.events,
-    nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs]),
+    events: [...publication.events, ...missedEvents(observation)],
+    nextAtMs: earliest([publication.nextAtMs, serving.nextAtMs, cache.nextAtMs]),
     urgent: publication.urgent || withdrawn.length > 0,
   };
+}
+
+/** The history with since when each key can be had by whoever asks. A document that somebody edited or deleted meanwhile was had without it. */
+function withAvailability(
+  { object }: Observation,
+  { history, isIntact, configMap }: Publication,
+  { served, nowMs }: { readonly served: JwksCondition | undefined; readonly nowMs: number },
+): History {
+  const isKnown = isIntact && (!served || findCondition(object.status?.conditions, "Served") !== undefined);
+  const isAvailable = served ? served.status === "True" : configMap !== undefined;
+  const keys = history.keys.map((key) => {
+    const sinceMs = isKnown ? key.availableSinceMs : undefined;
+    return { ...key, availableSinceMs: isAvailable ? (sinceMs ?? nowMs) : sinceMs };
+  });
+  return { ...history, keys };
+}
+
+/** For how long somebody may keep a document, and when that is less: what was handed out with a longer time is kept for that. */
+function cacheOf(
+  { object }: Observation,
+  { cacheSeconds, nginx }: JwksSettings,
+  { served, nowMs }: { readonly served: JwksCondition | undefined; readonly nowMs: number },
+): { readonly cacheSeconds: number; readonly nextAtMs?: number } {
+  const { cacheSeconds: longerSeconds = 0, conditions } = object.status ?? {};
+  if (!nginx || longerSeconds <= cacheSeconds) return { cacheSeconds };
+  if (served?.status !== "True") return { cacheSeconds: longerSeconds };
+  const before = findCondition(conditions, "Served");
+  // Times of conditions are cut to whole seconds.
+  const shorterSinceMs = before?.status === "True" ? Date.parse(before.lastTransitionTime) + 1000 : nowMs;
+  const endMs = shorterSinceMs + longerSeconds * 1000;
+  return endMs <= nowMs ? { cacheSeconds } : { cacheSeconds: longerSeconds, nextAtMs: endMs };
 }
 
 /** What is to be published is written down, and nothing else is done or said until it is. */
@@ -177,6 +219,7 @@ function announcement(observation: Observation, publication: Publication): JwksP
   const { status } = observation.object;
   const report = reportOf(observation, {
     ...publication,
+    cacheSeconds: status?.cacheSeconds,
     served: undefined,
     signing: undefined,
     nginxConfigUpdated: status?.nginxConfigUpdated,
@@ -186,7 +229,7 @@ function announcement(observation: Observation, publication: Publication): JwksP
   return {
     steps: [],
     status: [{ ...report, conditions: { ...(!hasReady && Ready && { Ready }), Published } }],
-    events: publication.events,
+    events: [...publication.events, ...missedEvents(observation)],
     nextAtMs: publication.nextAtMs,
   };
 }
@@ -259,6 +302,7 @@ function blocked(observation: Observation, published: JwksCondition, refused: Mo
         history: { ...before, keys, revoked },
         published,
         revoked: withdrawalReport(withdrawals, refused) ?? null,
+        cacheSeconds: object.status?.cacheSeconds,
         served: undefined,
         signing: undefined,
         nginxConfigUpdated: object.status?.nginxConfigUpdated,
@@ -276,7 +320,21 @@ function removalsOf(observation: Observation, { configMapName, cleanupOnDelete, 
     ...(nginx ? [named(ConfigMap, nginx.configMapName), named(Deployment, nginx.name), named(Service, nginx.name)] : []),
   ]);
   const unwanted = observation.owned.filter(({ kind, object }) => !wanted.has(`${resourceOf(kind)}/${keyOfObject(object)}`));
-  return deletionsOf(observation, unwanted, cleanupOnDelete);
+  // What does not let itself be removed holds up nothing else.
+  return deletionsOf(observation, unwanted, cleanupOnDelete).map((write) => Object.assign(write, { part: `removal of ${inWords(write)}` }));
+}
+
+function inWords({ kind, ...write }: Write): string {
+  return `${kind.kind} ${write.verb === "delete" ? write.name.name : write.object.metadata.name}`;
+}
+
+/** What is said of objects that are no longer wanted and are still there; undefined if there are none. */
+function removalReport(removals: readonly Write[], refused: Moment["refused"]): JwksCondition | undefined {
+  const messages = removals.flatMap((write) => {
+    const refusal = refused.get(write.part ?? "");
+    return refusal ? `${inWords(write)} is no longer wanted and cannot be removed: ${refusal.message}` : [];
+  });
+  return messages.length > 0 ? { status: "False", reason: "RemovalRefused", message: messages.join("; ") } : undefined;
 }
 
 // What an object's status says, made from what is published and what stands in the way.
@@ -287,10 +345,13 @@ export type JwksFields = Omit<JwksStatus, "conditions">;
 /** What the status is made from. */
 interface StatusInput {
   readonly history: History;
+  readonly cacheSeconds: number | undefined;
   /** The ConfigMap says what the sources say. */
   readonly published: JwksCondition;
   /** Every pod answers with it; absent if none are asked for. */
   readonly served: JwksCondition | undefined;
+  /** What is no longer wanted and cannot be removed; absent if there is nothing. */
+  readonly left?: JwksCondition | undefined;
   /** Retired keys had to go early, null if not; absent to leave what is said about it. */
   readonly truncated?: JwksCondition | null;
   /** Every revocation means a key; null if nothing is revoked. */
@@ -303,13 +364,13 @@ interface StatusInput {
 
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
 function reportOf({ kind, object }: Observation, input: StatusInput): StatusReport<JwksFields> {
-  const { history, published, served, truncated, revoked, signing, nginxConfigUpdated } = input;
+  const { history, cacheSeconds, published, served, left, truncated, revoked, signing, nginxConfigUpdated } = input;
   const { generation } = object.metadata;
   const { jwksVerified, lastKeyID } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
   const signs = history.keys.find(({ standing, source }) => standing.state === "Active" && source === signing)?.jwk.kid;
   const lastKey = signing === undefined && history.keys.some(({ jwk }) => jwk.kid === lastKeyID) ? lastKeyID : signs;
-  const blocking = [published, served].find((condition) => condition?.status === "False");
+  const blocking = [published, served, left].find((condition) => condition?.status === "False");
   return {
     regarding: { kind, object },
     conditions: {
@@ -325,6 +386,7 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
       keys: keyStatusesOf(history),
       ...(history.revoked.length > 0 && { revoked: [...history.revoked] }),
       ...(history.revision > 0 && { revision: history.revision }),
+      ...(cacheSeconds !== undefined && { cacheSeconds }),
       ...(history.updatedAtMs !== undefined && { lastUpdateTime: timestamp(history.updatedAtMs) }),
       ...(lastKey !== undefined && { lastKeyID: lastKey }),
       ...(nextRemovalMs !== undefined && { nextRemoval: timestamp(nextRemovalMs) }),

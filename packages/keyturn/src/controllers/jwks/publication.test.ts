@@ -1,6 +1,5 @@
 // Which keys are published, when, and what is written down before: every key that signs, for its time, whatever happens.
-import { Buffer } from "node:buffer";
-import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Deployment, Stored } from "@keyturn/runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
@@ -285,84 +284,6 @@ describe("another algorithm", () => {
     expect(problemWithJwks(world.document ?? "")).toBeUndefined();
     world.run(t0 + 721 * hourMs);
     expect(JSON.parse(world.document ?? "")).toMatchObject({ keys: [{ alg: "PS256" }] });
-  });
-});
-
-describe("other sources", () => {
-  const spki = (certificate: typeof first): string => createPublicKey(certificate.privateKey).export({ type: "spki", format: "pem" }).toString();
-
-  test.each([
-    ["tls.pub", spki(second)],
-    ["public.pem", spki(second)],
-    ["ca.crt", second.certificate],
-  ])("a Secret with %s alone gives its key", (entry, text) => {
-    world.putSecret("tls", { [entry]: Buffer.from(text).toString("base64") });
-    world.run(t0);
-    expect(world.kids).toEqual([kidOfCertificate(second)]);
-    expect(problemWithJwks(world.document ?? "")).toBeUndefined();
-    put(third);
-    world.run(t0 + hourMs);
-    expect(world.kids).toEqual([kidOfCertificate(third), kidOfCertificate(second)]);
-  });
-
-  test("an empty tls.crt is one that is missing, whatever else is there", () => {
-    world.putSecret("tls", { "tls.crt": "", "ca.crt": Buffer.from(second.certificate).toString("base64") });
-    world.run(t0);
-    expect(world.condition("Ready")).toBe("False CertificateMissing");
-  });
-
-  test("an RSA-PSS key is published with the algorithm that its parameters allow", () => {
-    const { privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha384", mgf1HashAlgorithm: "sha384" });
-    world.putSecret("tls", { "tls.pub": Buffer.from(createPublicKey(privateKey).export({ type: "spki", format: "pem" })).toString("base64") });
-    world.run(t0);
-    expect(JSON.parse(world.document ?? "")).toMatchObject({ keys: [{ kty: "RSA", alg: "PS384" }] });
-  });
-
-  test("a ConfigMap of others is merged, its keys retire when they leave it, and stay while it is gone", () => {
-    world = new JwksWorld({ mergedConfigMaps: ["legacy"] });
-    const entry = (certificate: typeof first, kid: string): object => ({ ...createPublicKey(certificate.privateKey).export({ format: "jwk" }), kid });
-    put();
-    world.run(t0);
-    expect(world.condition("Published")).toBe("False SourceNotFound");
-    world.merged.set("legacy", JSON.stringify({ keys: [entry(second, "x"), entry(third, "y")] }));
-    world.run(t0 + hourMs);
-    expect(world.kids).toEqual([kidOfCertificate(first), "x", "y"]);
-    expect(world.status?.lastKeyID).toBe(kidOfCertificate(first));
-    world.merged.set("legacy", JSON.stringify({ keys: [entry(third, "y")] }));
-    world.run(t0 + 2 * hourMs);
-    expect(world.status?.keys).toMatchObject([{}, { kid: "y", state: "Active", source: "configmap/legacy" }, { kid: "x", state: "Retiring" }]);
-    world.merged.delete("legacy");
-    world.run(t0 + 3 * hourMs);
-    expect(world.kids).toHaveLength(3);
-  });
-
-  test("a document that is taken over keeps keys without certificates and below 2048 bits for their time, with a warning", () => {
-    const small = createPublicKey(makeCertificate({ keyType: "rsa1024" }).privateKey).export({ format: "jwk" });
-    const plain = createPublicKey(second.privateKey).export({ format: "jwk" });
-    const keys = [
-      { ...small, kid: "small", alg: "RS256" },
-      { ...plain, kid: "plain" },
-      { kty: "oct", k: "AAAA" },
-    ];
-    world.objects.set("configmaps/shop/keys", {
-      ...Object.assign({}, { data: { "jwks.json": JSON.stringify({ keys }) } }),
-      metadata: {
-        namespace: "shop",
-        name: "keys",
-        uid: "u",
-        resourceVersion: "1",
-        labels: { "app.kubernetes.io/managed-by": "keyturn" },
-        annotations: { "keyturn.io/owner": "jwksconfigs.keyturn.io/shop/site" },
-      },
-    });
-    put();
-    const { notices } = world.run(t0);
-    expect(world.kids).toEqual([kidOfCertificate(first), "small", "plain"]);
-    expect(notices.filter(({ type }) => type === "Warning").map(({ reason }) => reason)).toEqual(["KeyAdopted", "KeyAdopted", "EntryLeftOut"]);
-    world.run(t0 + 719 * hourMs);
-    expect(world.kids).toHaveLength(3);
-    world.run(t0 + 721 * hourMs);
-    expect(world.kids).toEqual([kidOfCertificate(first)]);
   });
 });
 

@@ -43,6 +43,8 @@ export interface Publication {
   /** The ConfigMap to apply; undefined to leave what is there, or nothing, as it is. */
   readonly configMap: ConfigMap | undefined;
   readonly published: JwksCondition;
+  /** Until now the ConfigMap held the very document that was last written: nobody was given another. */
+  readonly isIntact: boolean;
   /** Whether retired keys had to go early, null if not; undefined if the JWKS document does not change. */
   readonly truncated?: JwksCondition | null;
   /** Whether every revocation means a key; null if nothing is revoked. */
@@ -92,7 +94,14 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const unrevoked = kept.filter(({ thumbprint }) => !revocations.thumbprints.has(thumbprint));
   const revived = step.changes.filter(({ type }) => type === "Revived").map(eventOfChange);
   const report = (history: History): JwksCondition => publishedReport(history, { sources, revocations, settings, clockSkew });
-  const common = { revoked: revokedReport(revocations), withdrawn: revocations.thumbprints, events: [], changes: [], urgent: false };
+  const common = {
+    revoked: revokedReport(revocations),
+    withdrawn: revocations.thumbprints,
+    isIntact: live !== undefined && documentOf(live) === renderJwks(before.keys.map(({ jwk }) => jwk)),
+    events: [],
+    changes: [],
+    urgent: false,
+  };
   /** The ConfigMap stays as it is; what is to be published, and for how much longer, is written down. */
   const left = (condition: JwksCondition, nextAtMs: number | undefined): Publication => ({
     ...common,
@@ -160,7 +169,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const written = live && alreadyWritten(live, before, step);
   if (written) {
     const history: History = { ...written, pending: [], revoked: revocations.revoked };
-    return { ...common, history, configMap: build(history), published: report(history), nextAtMs };
+    return { ...common, isIntact: true, history, configMap: build(history), published: report(history), nextAtMs };
   }
 
   const problem = problemWithJwks(renderJwks(step.keys.map(({ jwk }) => jwk)));
@@ -227,10 +236,10 @@ interface ReadSource extends Source {
   readonly problem: Extract<SourceResult, { type: "refused" }> | undefined;
 }
 
-function sourcesOf({ secrets, passed, merged }: Observation, settings: JwksSettings, nowMs: number): readonly ReadSource[] {
+function sourcesOf({ secrets, passed, merged, passedMerged }: Observation, settings: JwksSettings, nowMs: number): readonly ReadSource[] {
   const own = settings.sources.map((name) => {
     const result = readSourceKey(secrets.get(name), settings, nowMs);
-    const before = (passed.get(name) ?? []).map((secret) => readSourceKey(secret, settings, nowMs));
+    const before = (passed.get(name)?.states ?? []).map((secret) => readSourceKey(secret, settings, nowMs));
     return {
       name,
       keys: result.type === "key" ? [result.key] : undefined,
@@ -238,16 +247,16 @@ function sourcesOf({ secrets, passed, merged }: Observation, settings: JwksSetti
       passed: before.flatMap((each) => (each.type === "key" ? each.key : [])),
     };
   });
-  return [...own, ...settings.mergedConfigMaps.map((name) => mergedSource(name, merged.get(name)))];
+  return [...own, ...settings.mergedConfigMaps.map((name) => mergedSource(name, merged.get(name), passedMerged.get(name)?.states))];
 }
 
 /** What stands before the name of a ConfigMap that keys come from; no Secret's name has a slash. */
 const configMapPrefix = "configmap/";
 
 /** A ConfigMap of others, with all its keys under their own names. */
-function mergedSource(name: string, text: string | undefined): ReadSource {
+function mergedSource(name: string, text: string | undefined, before: readonly string[] = []): ReadSource {
   const keys = entriesOf(text ?? "");
-  const source = { name: configMapPrefix + name, passed: [] };
+  const source = { name: configMapPrefix + name, passed: before.flatMap(entriesOf) };
   if (text === undefined) {
     const message = `there is none with the label ${mergedLabel}: "true"`;
     return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceNotFound", message } };
@@ -273,7 +282,8 @@ const cutRunMs = 600_000;
 function alreadyWritten(live: ConfigMap, { revision }: History, step: HistoryStep): FoundHistory | undefined {
   const copy = historyOfConfigMap(live);
   if (copy?.revision !== revision + 1 || copy.keys.length !== step.keys.length) return undefined;
-  const isSame = copy.keys.every((key, index) => {
+  const keys = copy.keys.map((key, index) => ({ ...key, availableSinceMs: step.keys[index]?.availableSinceMs }));
+  const isSame = keys.every((key, index) => {
     const wanted = step.keys[index];
     if (!wanted || entryId(wanted) !== entryId(key) || wanted.thumbprint !== key.thumbprint || wanted.source !== key.source) return false;
     const [left, right] = [key.standing, wanted.standing];
@@ -281,7 +291,7 @@ function alreadyWritten(live: ConfigMap, { revision }: History, step: HistorySte
     if (left.state === "Active" || right.state === "Active") return left.state === right.state && isNear(key.sinceMs, wanted.sinceMs);
     return isNear(left.replacedAtMs, right.replacedAtMs) && isNear(left.removeAtMs, right.removeAtMs);
   });
-  return isSame ? copy : undefined;
+  return isSame ? { ...copy, keys } : undefined;
 }
 
 /** A key that was retiring as it is now, if it is in use again or stays for longer: that must not be forgotten, whatever becomes of the document. */
@@ -373,6 +383,16 @@ function truncatedReport(
   if (dropped === 0 || keys.length >= maxKeys) return null;
   const message = `${dropped} retired keys were removed early because all keys together do not fit into a ConfigMap`;
   return { status: "True", reason: "DocumentTooLarge", message };
+}
+
+/** What nobody can publish any more: a source changed so often between two runs that not all that it held was remembered. */
+export function missedEvents({ passed, passedMerged }: Observation): readonly PlannedEvent[] {
+  const sources = [...passed, ...[...passedMerged].map(([name, each]) => [configMapPrefix + name, each] as const)];
+  return sources.flatMap(([name, { missed }]): readonly PlannedEvent[] => {
+    if (missed === 0) return [];
+    const message = `${wordsOfSource(name)} changed so often that ${missed} of its states were not remembered: keys that only they had are not published`;
+    return [{ type: "Warning", reason: "KeysMissed" satisfies KeyReason, message }];
+  });
 }
 
 /** Of a document that was taken over: what Keyturn would not publish by itself, and what it cannot go on publishing. */

@@ -40,6 +40,7 @@ const conditionReasons = {
   RevocationUnknown: { meaning: "A revocation names nothing that is known: no `kid`, thumbprint or certificate.", health: "degraded" },
   RevocationsTooMany: { meaning: "More names are revoked than are remembered. All that they mean is withdrawn.", health: "degraded" },
   WithdrawalRefused: { meaning: "The API server does not let a revoked key be taken out of a ConfigMap under an earlier name.", health: "degraded" },
+  RemovalRefused: { meaning: "The API server does not let an object be deleted that is no longer wanted.", health: "degraded" },
   PodsNotAvailable: { meaning: "Not every pod of the Deployment serves the document as it is.", health: "progressing" },
   PodsFail: { meaning: "Pods of nginx do not get ready; the message has their own words.", health: "degraded" },
   NotAllowed: { meaning: "The object asks for an image, replicas or resources that this installation does not allow.", health: "degraded" },
@@ -57,6 +58,7 @@ const keyReasons = {
   KeyRevoked: { meaning: "A key was withdrawn on request.", notable: true },
   KeyDropped: { meaning: "A retiring key was removed early to make room." },
   KeyAdopted: { meaning: "A key of a document that was taken over would not be published otherwise: it is too small, or has no certificate." },
+  KeysMissed: { meaning: "A source changed so often before it could be looked at that not everything it held was remembered." },
   EntryLeftOut: { meaning: "An entry of a document that was taken over is no key for signatures, and is no longer published." },
 } as const satisfies ReasonTable;
 

@@ -5,17 +5,20 @@ import {
   keyOfObject,
   type Kind,
   type KubeObject,
+  managedBySelector,
   nameOf,
+  ownerOf,
   resourceOf,
   sleep,
   type Stored,
   systemClock,
 } from "@keyturn/runtime";
-import type { Query, Report } from "../../feature/feature.ts";
+import { keyturn, type Query, type Report } from "../../feature/feature.ts";
 import { JWKS, JWKSConfig, type JwksStatus, revokeAnnotation } from "./api.ts";
-import { recoverHistory } from "./config-map.ts";
+import { documentOf, entriesOf, isDocumentConfigMap, recoverHistory } from "./config-map.ts";
+import type { KeyEntry } from "./jwk.ts";
 import { nginxConfigFile } from "./nginx.ts";
-import { isNamed, revokedNames } from "./revocations.ts";
+import { isNamed, type RevokedKey, revokedNames } from "./revocations.ts";
 
 /** An object of either kind, as far as it is looked at. */
 interface Publisher extends KubeObject {
@@ -45,10 +48,11 @@ export async function findRevocation({ client, namespace, signal }: Query, name:
   const kinds: readonly Kind<Publisher>[] = [JWKSConfig, JWKS];
   const place = allNamespaces ? {} : { namespace };
   const lists = await Promise.all(kinds.map(async (kind) => (await client.list(kind, place, signal)).items.map((object) => ({ kind, object }))));
-  const known = lists.flat().map(({ kind, object }) => ({ kind, object, history: recoverHistory(undefined, object.status) }));
+  const { items: documents } = await client.list(ConfigMap, { ...place, labels: managedBySelector(keyturn) }, signal);
+  const known = lists.flat().map(({ kind, object }) => knownBy(kind, object, documents));
   const thumbprints = new Set(
-    known.flatMap(({ history: { keys, pending, revoked } }) => [
-      ...[...keys, ...pending].filter((key) => isNamed(key, name)).map(({ thumbprint }) => thumbprint),
+    known.flatMap(({ keys, revoked }) => [
+      ...keys.filter((key) => isNamed(key, name)).map(({ thumbprint }) => thumbprint),
       ...revoked.filter((each) => each.name === name || each.thumbprint === name).map(({ thumbprint }) => thumbprint),
     ]),
   );
@@ -57,12 +61,24 @@ export async function findRevocation({ client, namespace, signal }: Query, name:
   if (thumbprint === undefined)
     throw new Error(`nothing is known by "${name}": no key with this kid, thumbprint or certificate is published ${where}`);
   if (others.length > 0) throw new Error(`"${name}" means ${thumbprints.size} keys; name one by its thumbprint: ${[...thumbprints].join(", ")}`);
-  const found = known.flatMap(({ kind, object, history: { keys, pending } }) => {
-    const kids = [...keys, ...pending].filter((key) => key.thumbprint === thumbprint).map(({ jwk }) => jwk.kid);
-    return kids.length > 0 ? [{ kind, object, kids }] : [];
+  const found = known.flatMap(({ kind, object, keys }) => {
+    const kids = new Set(keys.filter((key) => key.thumbprint === thumbprint).map(({ jwk }) => jwk.kid));
+    return kids.size > 0 ? [{ kind, object, kids: [...kids] }] : [];
   });
   if (found.length === 0) throw new Error(`the key "${name}" is revoked already, and published nowhere ${where}`);
   return { thumbprint, found };
+}
+
+/** What an object publishes: what its status says, and what its documents hold, also those under earlier names, of which the status may say nothing any more. */
+function knownBy(
+  kind: Kind<Publisher>,
+  object: Stored<Publisher>,
+  configMaps: readonly Stored<ConfigMap>[],
+): Pick<Found, "kind" | "object"> & { readonly keys: readonly KeyEntry[]; readonly revoked: readonly RevokedKey[] } {
+  const { keys, pending, revoked } = recoverHistory(undefined, object.status);
+  const key = keyOfObject(object);
+  const own = configMaps.filter((configMap) => isDocumentConfigMap(configMap) && ownerOf(configMap, keyturn, kind) === key);
+  return { kind, object, keys: [...keys, ...pending, ...own.flatMap((configMap) => entriesOf(documentOf(configMap) ?? ""))], revoked };
 }
 
 /** What is about to be done, for whoever has to confirm it. */

@@ -22,6 +22,15 @@ export function isRolledOut({ metadata: { generation = 0 }, spec, status = {} }:
   );
 }
 
+/** True if the Deployment asks for pods that serve the document as it is, and for as many of them. What was not written yet is not rolled out. */
+function isOfSameRevision({ spec: live }: Deployment, { spec: wanted }: Deployment): boolean {
+  const annotations = live?.template.metadata?.annotations ?? {};
+  return (
+    live?.replicas === wanted?.replicas &&
+    Object.entries(wanted?.template.metadata?.annotations ?? {}).every(([annotation, value]) => annotations[annotation] === value)
+  );
+}
+
 /** Since when the object has been waiting for pods; undefined if it is not. */
 export function waitingSinceMs({ object: { status } }: Pick<Watched, "object">): number | undefined {
   const served = findCondition(status?.conditions, "Served");
@@ -31,17 +40,14 @@ export function waitingSinceMs({ object: { status } }: Pick<Watched, "object">):
 /** What is said of a rollout, and when to look at its pods again, of which there is no watch. */
 export function rolloutOf(
   observation: Watched,
-  {
-    live,
-    name,
-    replicas,
-    nowMs,
-  }: { readonly live: Deployment | undefined; readonly name: string; readonly replicas: number; readonly nowMs: number },
+  { live, wanted, nowMs }: { readonly live: Deployment | undefined; readonly wanted: Deployment; readonly nowMs: number },
 ): { readonly report: JwksCondition; readonly nextAtMs: number | undefined } {
   const { pods } = observation;
+  const { name } = wanted.metadata;
+  const replicas = wanted.spec?.replicas ?? 1;
   if (replicas === 0) return { report: unavailable(`Deployment ${name} has no replicas`), nextAtMs: undefined };
   const available = live?.status?.availableReplicas ?? 0;
-  if (live && isRolledOut(live)) {
+  if (live && isOfSameRevision(live, wanted) && isRolledOut(live)) {
     return { report: { status: "True", reason: "Serving", message: `${available} of ${replicas} pods serve the document` }, nextAtMs: undefined };
   }
   const sinceMs = waitingSinceMs(observation) ?? nowMs;

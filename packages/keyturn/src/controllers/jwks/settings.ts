@@ -24,6 +24,8 @@ export interface JwksSettings {
   readonly rsaAlgorithm: SignatureAlgorithm;
   /** Whose keys these are, for those who look for them by OpenID Connect Discovery. */
   readonly issuer: string | undefined;
+  /** For how long somebody may keep the document. */
+  readonly cacheSeconds: number;
   readonly nginx: NginxSettings | undefined;
 }
 
@@ -96,7 +98,7 @@ interface Asked {
 }
 
 /** Reads what both specs have, and checks what a schema may have let through: that of JWKS checks nothing. */
-function checked(asked: Asked, rest: Omit<JwksSettings, "configMapName" | "oldKeys" | "nginx">): SettingsResult {
+function checked(asked: Asked, rest: Omit<JwksSettings, "configMapName" | "oldKeys" | "cacheSeconds" | "nginx">): SettingsResult {
   const { spec } = asked;
   const { certificateSecret, configMapName, nginxConfigMapName = "" } = spec;
   if (!certificateSecret) return refused("certificateSecret is empty; name the Secret with the certificate");
@@ -108,14 +110,18 @@ function checked(asked: Asked, rest: Omit<JwksSettings, "configMapName" | "oldKe
   if (ttlMs === undefined) return refused(`oldKeysTTL "${spec.oldKeysTTL}" is not a duration such as 720h or 1h30m`);
   const keep = spec.updateStrategy === "rolling" && spec.keepOldKeys && ttlMs > 0;
   const oldKeys = keep ? ({ type: "keep", ttlMs } as const) : ({ type: "replace" } as const);
+  const wantedSeconds = asked.nginx.cacheSeconds ?? asked.installation.cacheSeconds;
+  // Nobody needs a document for longer than a key stays in it after it was replaced.
+  const cacheSeconds = keep ? Math.min(wantedSeconds, Math.floor(ttlMs / 1000)) : wantedSeconds;
   return {
     ok: true,
     settings: {
       ...rest,
       configMapName,
       oldKeys,
+      cacheSeconds,
       nginx: nginxConfigMapName
-        ? nginxSettings(asked, { configMapName: nginxConfigMapName, oldKeys, hasIssuer: rest.issuer !== undefined })
+        ? nginxSettings(asked, { configMapName: nginxConfigMapName, cacheSeconds, hasIssuer: rest.issuer !== undefined })
         : undefined,
     },
   };
@@ -123,17 +129,15 @@ function checked(asked: Asked, rest: Omit<JwksSettings, "configMapName" | "oldKe
 
 function nginxSettings(
   { metadata, nginx, installation }: Asked,
-  { configMapName, oldKeys, hasIssuer }: { readonly configMapName: string; readonly oldKeys: HistoryRules["oldKeys"]; readonly hasIssuer: boolean },
+  { configMapName, cacheSeconds, hasIssuer }: { readonly configMapName: string; readonly cacheSeconds: number; readonly hasIssuer: boolean },
 ): NginxSettings {
-  const cacheSeconds = nginx.cacheSeconds ?? installation.cacheSeconds;
   const { nodeSelector, tolerations, serviceType, ipFamily } = installation;
   return {
     name: `${metadata.name ?? ""}${installation.nameSuffix}`,
     configMapName,
     tlsSecret: nginx.tlsSecret,
     answers: {
-      // Nobody needs a document for longer than a key stays in it after it was replaced.
-      cacheSeconds: oldKeys.type === "keep" ? Math.min(cacheSeconds, Math.floor(oldKeys.ttlMs / 1000)) : cacheSeconds,
+      cacheSeconds,
       corsOrigins: nginx.corsOrigins ?? ["*"],
       discovery: hasIssuer,
       tls: nginx.tlsSecret !== undefined,

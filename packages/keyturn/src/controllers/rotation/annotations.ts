@@ -19,6 +19,7 @@ import {
   parseTime,
   parseVersion,
   proofAnnotation,
+  publishBeforeAnnotation,
   rotatePathAnnotation,
   rotationSetAnnotation,
   RotationTarget,
@@ -114,6 +115,8 @@ export interface TargetSettings extends TargetRules {
   readonly paused: string | undefined;
   /** Versions that are given up. */
   readonly givenUp: readonly number[];
+  /** The JWKSConfig that must publish a version's key first. */
+  readonly publishBefore: string | undefined;
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
   /** See the runtime's `statusDigest`; undefined if there is no status. */
@@ -140,6 +143,7 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     paused: metadata.annotations?.[pausedAnnotation],
     givenUp: givenUpBy(metadata.annotations?.[giveUpAnnotation]),
     ...targetRules(spec),
+    publishBefore: metadata.annotations?.[publishBeforeAnnotation],
     targetName: spec.targetName,
     statusDigest: status && statusDigest(status),
     reportedSeq: status?.currentVersion?.seq,

@@ -39,6 +39,9 @@ export const logAnnotation = `${domain}/log`;
 /** On a RotationTarget: the numbers of versions, with commas between them, whose content is lost and that the set may go on without. */
 export const giveUpAnnotation = "keyturn.io/give-up-versions";
 
+/** On a RotationTarget: the JWKSConfig of its namespace that must have published a version's key for longer than its cache time before the target gets it. */
+export const publishBeforeAnnotation = "keyturn.io/publish-before";
+
 /** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
 export const { highestVersion } = limits;
 
@@ -136,7 +139,7 @@ const status = z.object({
       reason: z
         .string()
         .describe(
-          "Why not earlier. Settling: the source must stay as it is. Following: it moves up from the target before. OutsideWindow: no maintenance window is open. SetChanged: the set has been changed, and that must hold for its longest delay. Retaining: what the target holds is nowhere else and is kept for the further delays.",
+          "Why not earlier. Settling: the source must stay as it is. Following: it moves up from the target before. OutsideWindow: no maintenance window is open. SetChanged: the set has been changed, and that must hold for its longest delay. Retaining: what the target holds is nowhere else and is kept for the further delays. Publishing: its key must have been published for long enough.",
         ),
     })
     .optional()

@@ -36,6 +36,7 @@ const schedule: TargetSchedule = {
   pending: undefined,
   blocker: undefined,
   isRetaining: false,
+  unpublished: undefined,
   gapMs: 0,
   removed: false,
 };

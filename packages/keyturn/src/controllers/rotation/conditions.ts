@@ -4,6 +4,7 @@ import { RotationTarget, type RotationTargetStatus } from "./api.ts";
 import type { SetBlocker } from "./blockers.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { RotationPlan, RotationWrite, TargetSchedule } from "./plan.ts";
+import type { Unpublished } from "./publish-before.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
 import type { Seal } from "./seal.ts";
 
@@ -115,12 +116,19 @@ function readyReport(schedule: TargetSchedule, plan: RotationPlan): RotationCond
   if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
   if (setBlocker && setBlocker.reason !== "NoSource") return { status: "False", reason: setBlocker.reason, message: setBlocker.message };
   if (removed) return { status: "False", reason: "Removed", message: "the source is gone, and the object went with it" };
+  const { unpublished } = schedule;
+  if (!held && unpublished)
+    return { status: "False", reason: unpublishedReason(unpublished), message: `version ${unpublished.seq} waits: ${unpublished.message}` };
   if (!held) {
     const missing: RotationCondition = { status: "False", reason: "InsufficientHistory", message: "there is no version for this target yet" };
     return setBlocker ? { status: "False", reason: "NoSource", message: "no object is marked as the source of this set" } : missing;
   }
   const holds = `holds version ${held.seq}`;
   if (setBlocker) return { status: "True", reason: "NoSource", message: `${holds}; the source is gone, and nothing moves until it is back` };
+  if (unpublished) {
+    const message = `${holds}; version ${unpublished.seq} waits: ${unpublished.message}`;
+    return { status: "True", reason: unpublishedReason(unpublished), message };
+  }
   const standstill = standstillOf(schedule, plan);
   if (standstill) return { status: "True", reason: standstill.reason, message: `${holds}; ${standstill.message}` };
   if (pending) {
@@ -128,6 +136,10 @@ function readyReport(schedule: TargetSchedule, plan: RotationPlan): RotationCond
     return { status: "True", reason: "Rotating", message: `${holds}; version ${pending.seq} follows${window}` };
   }
   return { status: "True", reason: "UpToDate", message: holds };
+}
+
+function unpublishedReason({ isLasting }: Unpublished): "KeyNotPublished" | "AwaitingPublication" {
+  return isLasting ? "KeyNotPublished" : "AwaitingPublication";
 }
 
 /** What keeps a target that holds what it should from moving on, when its time comes. */
@@ -139,6 +151,11 @@ function standstillOf({ isRetaining }: TargetSchedule, { targets, settlesAtMs, u
       reason: "WaitingForTarget",
       message: `target ${name} of the same set cannot be written (${blocker.reason}), and no version moves past it`,
     };
+  }
+  const waiting = [...targets].find(([, { unpublished }]) => unpublished?.isLasting);
+  if (waiting?.[1].unpublished) {
+    const [name, { unpublished }] = waiting;
+    return { reason: "WaitingForTarget", message: `target ${name} of the same set waits for its key to be published: ${unpublished.message}` };
   }
   if (isRetaining) return { reason: "WaitingForTarget", message: "no other target has this version, and it is kept until one has taken it" };
   if (settlesAtMs !== undefined) {
@@ -164,6 +181,9 @@ function progressReport(schedule: TargetSchedule, plan: RotationPlan): RotationC
     return { status: "False", reason: setBlocker.reason, message };
   }
   if (blocker) return { status: "False", reason: blocker.reason, message: blocker.message };
+  const { unpublished } = schedule;
+  if (unpublished?.isLasting)
+    return { status: "False", reason: "KeyNotPublished", message: `version ${unpublished.seq} waits: ${unpublished.message}` };
   const standstill = standstillOf(schedule, plan);
   if (standstill) return { status: "False", ...standstill };
   if (policyConflict)

@@ -25,7 +25,7 @@ import { createReadMemory, type Observed, observeSet, type SetObservation, type 
 import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
 import { type ConditionReason, rotationReasons } from "./reasons.ts";
 import { type Seal, sealOf } from "./seal.ts";
-import { type RotationWatches, watchRotation } from "./watches.ts";
+import { JWKSConfig, type RotationWatches, watchRotation } from "./watches.ts";
 
 const controller = "rotation";
 const fieldManager = fieldManagerOf(keyturn, controller);
@@ -173,6 +173,7 @@ function inputOf(write: RotationWrite): string {
 function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
   return [
     { kind: RotationTarget, verbs: ["get", "list", "watch"], why: "to know the targets" },
+    { kind: JWKSConfig, verbs: ["list", "watch"], why: "to know which keys are published, for targets that wait for that" },
     { kind: RotationTarget, subresource: "status", verbs: ["patch"], why: "to report" },
     ...kinds.map((kind): AccessRule => {
       const isHistory = kind.group === "" && kind.plural === "secrets";

@@ -15,6 +15,7 @@ test("each kind that a flag adds adds its rights, and no more", () => {
   const plain = rightsWith(undefined);
   expect(plain).toEqual([
     "rotationtargets.rotator.k8s.telekom.com: get list watch",
+    "jwksconfigs.keyturn.io: list watch",
     "rotationtargets.rotator.k8s.telekom.com/status: patch",
     "secrets.: get list watch create update patch delete",
     "configmaps.: get list watch create update patch delete",

@@ -71,7 +71,12 @@ export function setMetrics(
 
 function reasonOf({ setBlocker, targets, policyConflict, unstableSinceMs }: RotationPlan): string | undefined {
   const blocker = [...targets.values()].find((target) => target.blocker)?.blocker;
-  return setBlocker?.reason ?? blocker?.reason ?? (policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable");
+  const isUnpublished = [...targets.values()].some(({ unpublished }) => unpublished?.isLasting);
+  return (
+    setBlocker?.reason ??
+    blocker?.reason ??
+    (isUnpublished ? "KeyNotPublished" : policyConflict ? "PolicyConflict" : unstableSinceMs === undefined ? undefined : "SourceUnstable")
+  );
 }
 
 interface Due extends HeapItem {

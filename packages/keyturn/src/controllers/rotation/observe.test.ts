@@ -19,6 +19,7 @@ const live: TargetSettings = {
   whenUnfilled: "Backfill",
   changePolicy: "Settled",
   targetName: undefined,
+  publishBefore: undefined,
   statusDigest: undefined,
   reportedSeq: undefined,
 };
@@ -56,7 +57,7 @@ function observe(
     versions,
   });
   return observeSet("shop/keys", {
-    watches: { targets, objects: new Map([["secrets", secrets]]), isWatched: () => true },
+    watches: { targets, objects: new Map([["secrets", secrets]]), publishers: undefined, isWatched: () => true },
     kinds: [Secret],
     memory: createReadMemory(),
     nowMs: 0,

@@ -22,6 +22,7 @@ import { highestVersion, versionRecordType } from "./api.ts";
 import { maxSkewMs } from "./blockers.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
+import { type PublishBefore, type VersionKey, withPublications } from "./publish-before.ts";
 import { objectProof, recordProof, type Seal } from "./seal.ts";
 import { type ReadSource, readSource } from "./source.ts";
 import { type Looked, type RotationWatches, setKey, wantedBy } from "./watches.ts";
@@ -97,6 +98,8 @@ export interface TargetObservation {
   readonly reportedSeq?: number | undefined;
   /** What there is under that name of the kinds in question: the sources', the records', and whatever is marked as this target's. */
   readonly objects: readonly ObjectObservation[];
+  /** It gets a version only when its key has been published for long enough. */
+  readonly publishBefore?: PublishBefore;
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */
   readonly blocker?: Blocker;
 }
@@ -162,18 +165,21 @@ export interface ReadMemory {
   >;
   /** The resourceVersions at which a target's object had exactly the content that it says it has. */
   readonly intact: LruMap<string, string>;
+  /** The public keys of versions, by the digest of their content. */
+  readonly keys: LruMap<string, VersionKey>;
   /** The digests of the contents of records that were written or read: they are immutable, so that no version matters. */
   readonly records: LruMap<string, string>;
 }
 
 const maxRemembered = 200_000;
+const maxKeys = 10_000;
 
 export function createReadMemory(): ReadMemory {
-  return { sources: new LruMap(maxRemembered), intact: new LruMap(maxRemembered), records: new LruMap(maxRemembered) };
+  return { sources: new LruMap(maxRemembered), intact: new LruMap(maxRemembered), records: new LruMap(maxRemembered), keys: new LruMap(maxKeys) };
 }
 
 /** What an observation is made with. */
-interface ObserveOptions {
+export interface ObserveOptions {
   readonly watches: RotationWatches;
   readonly kinds: readonly Kind[];
   /** When contents may move. Default at any time. */
@@ -213,7 +219,8 @@ export async function observeSet(key: ObjectKey, options: ObserveOptions): Promi
     const target = await observeTarget(targetKey, { ...options, setKey: key, resources, records, recordNameOf });
     if (target) seen.push(target);
   }
-  const targets = withBelievedAnnotations(seen, { sources, records, latestMs: nowMs + maxSkewMs });
+  const believed = withBelievedAnnotations(seen, { sources, records, latestMs: nowMs + maxSkewMs });
+  const targets = await withPublications(believed, { ...options, key, namespace, set, sources, records, contents });
   const damage = await damagedRecords(key, options);
   // A version that another leader records while this one reads would be recorded twice: what is observed is of one moment, or is observed again.
   if (versionsOf(key, watches) !== before) throw changedSince(`the history of set ${set}`);
@@ -322,7 +329,7 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const { watches, kinds, resources } = options;
   const settings = watches.targets.get(key);
   if (!settings) return undefined;
-  const { set: _, isLeaving: __, isSelected, paused, givenUp: ___, targetName, ...rest } = settings;
+  const { set: _, isLeaving: __, isSelected, paused, givenUp: ___, targetName, publishBefore, ...rest } = settings;
   const { name } = nameOf(key);
   const objectName = targetName ?? name;
   const wantedKey = keyOf({ ...nameOf(key), name: objectName });
@@ -340,7 +347,8 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   }
   const blocker = isSelected ? pauseBlocker(paused, options) : notSelected;
   const resourceVersion = watches.targets.identity(key)?.resourceVersion;
-  return { ...rest, name, resourceVersion, objectName, objects, ...(blocker && { blocker }) };
+  const waits = publishBefore === undefined ? {} : { publishBefore: { config: publishBefore, publications: new Map() } };
+  return { ...rest, ...waits, name, resourceVersion, objectName, objects, ...(blocker && { blocker }) };
 }
 
 const notSelected: Blocker = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };
@@ -369,13 +377,8 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const applied = claimed && appliedBy(claimed, options);
   // Who has the installation's proof for this set is of this set, whatever else is written on it.
   const isOfOtherSet = set !== undefined && set !== nameOf(options.setKey).name && applied?.isProven !== true;
-  const common = {
-    ...seen,
-    ours: true,
-    ...(applied && { applied }),
-    ...(isOfOtherSet && { isOfOtherSet }),
-    ownedByTarget: ownerUids.includes(owner.uid),
-  };
+  const said = { ...(applied && { applied }), ...(isOfOtherSet && { isOfOtherSet }) };
+  const common = { ...seen, ours: true, ...said, ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await run.client.get(kind, nameOf(key), run.signal);
   // Gone or changed since: the cache is about to say so, and brings the next run. What only the content could prove has to wait for that.

@@ -29,9 +29,11 @@ import {
   writtenMs,
 } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
+import { publicationTimes, type Unpublished, unpublishedOf, withoutPublication } from "./publish-before.ts";
 import {
   type ChainInput,
   heldBackMs,
+  isIntact,
   isRetaining,
   pendingOf,
   removalTimes,
@@ -44,9 +46,7 @@ import {
   withOwnVersions,
 } from "./rules.ts";
 import { forgottenShape, gapMsOf, type Rank, ranksOf, settlesAtMs, withShape } from "./shape.ts";
-import { firstStep, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
-
-// What a plan for a set consists of. Every write is on its own: a crash may come between any two.
+import { firstStep, nextFree, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
 /** Which state of an object a write is meant for; on any other it fails and changes nothing. */
 export interface Precondition {
@@ -54,7 +54,7 @@ export interface Precondition {
   readonly resourceVersion: string;
 }
 
-/** One change to the cluster. */
+/** One change to the cluster. Every write is on its own: a crash may come between any two. */
 export type RotationWrite =
   /** Creates the record of a version that the source has just become; fails if its name is taken. */
   | (Version & {
@@ -109,9 +109,9 @@ export interface PendingStep {
   /**
    * Settling: the source must stay as it is until then. Following: the content moves up from the target before. OutsideWindow: no maintenance window is open
    * when it would be due. SetChanged: targets were added, removed or given another order, and that must hold for a while. Retaining: no other target has what
-   * this one holds, and it must be kept for the further delays.
+   * this one holds, and it must be kept for the further delays. Publishing: its key has not been published for long enough.
    */
-  readonly reason: "Settling" | "Following" | "OutsideWindow" | "SetChanged" | "Retaining";
+  readonly reason: "Settling" | "Following" | "OutsideWindow" | "SetChanged" | "Retaining" | "Publishing";
 }
 
 /** How one target stands when the writes are made. */
@@ -130,6 +130,8 @@ export interface TargetSchedule {
   readonly blocker: Blocker | undefined;
   /** It is to move on, and cannot before another target has taken what it holds. */
   readonly isRetaining: boolean;
+  /** A version that it would have now if its key had been published for long enough. */
+  readonly unpublished: Unpublished | undefined;
   /** How long a version is in no target at all on its way here; 0 if never. */
   readonly gapMs: number;
   /** The object is deleted with its source, now or before. */
@@ -268,6 +270,8 @@ function advance(world: World, { log: noted, versions: recorded, write, nowMs }:
     ...input,
     intact: new Set(targets.filter(({ name }) => intact.has(name) || !blockers.has(name)).map(({ name }) => name)),
   };
+  const free = withoutPublication(ranks);
+  const unheld = free ? sweep(noted, { ...input, ranks: free }) : moved;
   const view = lookAtTargets(world, {
     before: noted.commits,
     after: moved.commits,
@@ -275,6 +279,7 @@ function advance(world: World, { log: noted, versions: recorded, write, nowMs }:
     versions,
     pending: (target, rank) => pendingOf(target.name, log, rank, after),
     isRetaining: ({ name }) => isRetaining(name, log, after),
+    unpublished: (target) => unpublishedOf(target, { commits: moved.commits, free: unheld.commits, versions, nowMs }),
     isRemoved: (target, rank) => isRemoved(target, rank, { log, nowMs }),
   });
 
@@ -290,7 +295,15 @@ function advance(world: World, { log: noted, versions: recorded, write, nowMs }:
     // What this plan makes due is for the next one.
     if (sweep(moved, after) !== moved) return clockMs;
     const steps = [...view.targets.values()].map(({ pending }) => pending?.notBeforeMs);
-    const times = [...steps, heldBackMs(moved, after), settlesAtMs(log), ...removalTimes(log, ranks), ...pauseEnds(blockers), unstableMs];
+    const times = [
+      ...steps,
+      ...publicationTimes(targets, versions),
+      heldBackMs(moved, after),
+      settlesAtMs(log),
+      ...removalTimes(log, ranks),
+      ...pauseEnds(blockers),
+      unstableMs,
+    ];
     return earliest(times.filter((timeMs) => timeMs === undefined || timeMs > nowMs));
   };
   return {
@@ -327,6 +340,7 @@ function blockedPlan(world: World, setBlocker: SetBlocker | undefined): Rotation
     versions: world.records,
     pending: () => undefined,
     isRetaining: () => false,
+    unpublished: () => undefined,
     isRemoved: () => false,
   });
   const cascading =
@@ -349,6 +363,7 @@ interface TargetsLook {
   readonly versions: readonly Version[];
   pending(target: TargetObservation, rank: Rank): TargetSchedule["pending"];
   isRetaining(target: TargetObservation): boolean;
+  unpublished(target: TargetObservation): Unpublished | undefined;
   isRemoved(target: TargetObservation, rank: Rank): boolean;
 }
 
@@ -378,6 +393,7 @@ function lookAtTargets({ ranks, blockers }: World, look: TargetsLook): Pick<Rota
         pending: look.pending(target, rank),
         blocker,
         isRetaining: look.isRetaining(target),
+        unpublished: blocker ? undefined : look.unpublished(target),
         gapMs: gapMsOf(rank, ranks),
         removed,
       });
@@ -393,12 +409,6 @@ function planOf(
 ): RotationPlan {
   const source = observedSource.type === "present" ? observedSource.source : undefined;
   return { writes, targets, setBlocker, source, policyConflict, unstableSinceMs: undefined, settlesAtMs: undefined, nextAtMs: undefined };
-}
-
-/** True if one of the target's objects has what the log says that the target holds. */
-function isIntact({ name, objects }: TargetObservation, commits: readonly Commit[]): boolean {
-  const held = heldBy(name, commits);
-  return held !== undefined && objects.some(({ ours, applied, digest }) => ours && applied?.digest === held.digest && digest === held.digest);
 }
 
 /** True if the target's object goes, or is gone, because its source has been gone for the target's delay. */
@@ -430,13 +440,6 @@ function isNoted({ seq }: RecordObservation, write: RotationWrite | undefined): 
 
 function rebuilt(version: Recoverable, log: RotationLog, owners: readonly string[]): RotationWrite {
   return { verb: "rebuildRecord", ...version, log, owners };
-}
-
-function nextFree(seq: number, taken: readonly number[]): number {
-  const all = new Set(taken);
-  let free = seq;
-  while (all.has(free)) free++;
-  return free;
 }
 
 /** What holds up the set because of its source. */

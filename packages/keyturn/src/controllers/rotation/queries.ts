@@ -5,6 +5,7 @@ import {
   ConfigMap,
   defineKind,
   formatDuration,
+  isApiError,
   keyOfObject,
   type Kind,
   type KubeObject,
@@ -18,7 +19,8 @@ import { UsageError } from "../../feature/flag.ts";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { selectsAll } from "../../feature/pause-and-selection.ts";
 import { renderAge, renderRows, renderTable } from "../../text.ts";
-import { keepAnnotations, type RotationAnnotations, targetKeeper } from "./annotations.ts";
+import { keepPublisher } from "../../key-publication.ts";
+import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
 import { RotationTarget } from "./api.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
@@ -27,7 +29,7 @@ import type { RotationPlan } from "./plan.ts";
 import { ranksOf } from "./shape.ts";
 import { sourceKinds } from "./source.ts";
 import { type DeclaredTarget, declaredTargets, differenceOf, withDeclared } from "./what-if.ts";
-import { type Looked, annotationIndexes, setKey, targetIndexes } from "./watches.ts";
+import { annotationIndexes, JWKSConfig, type Looked, type RotationWatches, setKey, targetIndexes } from "./watches.ts";
 
 /** What an observation depends on, but for kinds that only a set's history knows of. */
 export const rotationKinds: readonly Kind[] = [RotationTarget, Secret, ConfigMap];
@@ -49,7 +51,12 @@ async function querySet({ client, namespace, nowMs, signal }: Query, set: string
       objects.set(resourceOf(kind), await list(client, kind, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes }));
   }
   const observed = await observeSet(key, {
-    watches: { targets, objects, isWatched: (resource) => objects.has(resource) },
+    watches: {
+      targets,
+      objects,
+      publishers: await publishersOf(client, { targets, namespace, signal }),
+      isWatched: (resource) => objects.has(resource),
+    },
     kinds,
     memory: createReadMemory(),
     ...(maintenance && { maintenance }),
@@ -75,6 +82,20 @@ export async function reportEverywhere(query: Query, set: string, report: (query
   const reports: Report[] = [];
   for (const namespace of [...new Set(places)].toSorted()) reports.push(await report({ ...query, namespace }));
   return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+}
+
+/** The JWKSConfigs, if a target waits for one; undefined if they cannot be read. */
+async function publishersOf(
+  client: Client,
+  { targets, ...place }: { readonly targets: Looked<TargetSettings | undefined>; readonly namespace: string; readonly signal: AbortSignal },
+): Promise<RotationWatches["publishers"]> {
+  if (![...targets.entries()].some(([, target]) => target?.publishBefore !== undefined)) return undefined;
+  try {
+    return await list(client, JWKSConfig, { ...place, keep: keepPublisher, indexes: {} });
+  } catch (error) {
+    if (isApiError(error, "Forbidden", "NotFound")) return undefined;
+    throw error;
+  }
 }
 
 /** A list that can be looked at like a cache. */
@@ -187,7 +208,10 @@ function heldNow({ objects }: TargetObservation): number | undefined {
 }
 
 function remarksOf({ source, setBlocker, targets, settlesAtMs, unstableSinceMs, policyConflict }: RotationPlan): readonly string[] {
-  const blocked = [...targets].flatMap(([name, { blocker }]) => (blocker ? [`${name}: ${blocker.message}`] : []));
+  const blocked = [...targets].flatMap(([name, { blocker, unpublished }]) => {
+    const waits = unpublished && `version ${unpublished.seq} waits: ${unpublished.message}`;
+    return [blocker?.message, waits].flatMap((message) => (message === undefined ? [] : [`${name}: ${message}`]));
+  });
   return [
     source ? `source: ${source.resource}/${source.name}` : "source: none",
     ...(setBlocker ? [`nothing moves: ${setBlocker.reason === "NoSource" ? "there is no source" : setBlocker.message}`] : []),

@@ -44,6 +44,15 @@ const conditionReasons = {
     meaning: "Another target of the set cannot be written, and a version would be lost, or be out of order, if this one moved on.",
     health: "degraded",
   },
+  AwaitingPublication: {
+    meaning: "A version is due, and is taken when its key has been published for long enough (`keyturn.io/publish-before`).",
+    health: "progressing",
+  },
+  KeyNotPublished: {
+    meaning:
+      "A version is due, and its key is not published where the target asks for it (`keyturn.io/publish-before`): the target keeps what it holds.",
+    health: "degraded",
+  },
   ClockSkew: { meaning: "The operator's clock and the API server's are too far apart for any time to be believed.", health: "degraded" },
   Paused: { meaning: "The target or the source is paused: nothing moves here, and what the target holds stays as it is.", health: "paused" },
   NotSelected: {

@@ -113,11 +113,11 @@ function targetHealth(target: ShownTarget): HealthReport {
 }
 
 function healthOf({ status, reason }: { readonly status: string; readonly reason: string }): Health {
-  if (status === "True") return reason === "Rotating" || reason === "SetChanged" ? "progressing" : "healthy";
+  if (status === "True") return reason === "Rotating" || reason === "SetChanged" || reason === "AwaitingPublication" ? "progressing" : "healthy";
   // An object that went with its source is what cascade asks for; one that waits for its first version gets it by itself.
   if (reason === "Removed") return "healthy";
   if (reason === "NotSelected") return "paused";
-  return reason === "InsufficientHistory" ? "progressing" : "failed";
+  return reason === "InsufficientHistory" || reason === "AwaitingPublication" ? "progressing" : "failed";
 }
 
 function nextOf({ status }: DeepReadonly<Pick<RotationTarget, "status">>): NextStep | undefined {

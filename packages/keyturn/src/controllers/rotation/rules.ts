@@ -2,6 +2,7 @@
 import { type Commit, heldBy, liveSinceMs, namesIn, reachedMs, type RotationLog } from "./history.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { PendingStep } from "./plan.ts";
+import { publishedFromMs } from "./publish-before.ts";
 import { gapMsOf, type Rank, settlesAtMs } from "./shape.ts";
 import { dueAfter } from "./source.ts";
 
@@ -135,8 +136,9 @@ function firstFill(log: RotationLog, { ranks, blocked, versions, nowMs }: ChainI
   const at: Record<string, number> = {};
   const backfilled: string[] = [];
   for (const { rank, members } of ranks) {
-    for (const { name, whenUnfilled } of members) {
-      if (blocked.has(name) || (rank > 1 && whenUnfilled === "Absent")) continue;
+    for (const member of members) {
+      const { name, whenUnfilled } = member;
+      if (blocked.has(name) || publishedFromMs(member, first) > nowMs || (rank > 1 && whenUnfilled === "Absent")) continue;
       at[name] = nowMs;
       if (rank > 1) backfilled.push(name);
     }
@@ -154,11 +156,15 @@ function stepFirstRank(log: RotationLog, { members }: Rank, input: SweepInput): 
   const { blocked, versions, nowMs } = input;
   const writable = members.filter(({ name }) => !blocked.has(name));
   const next = mayMove(log, input) ? nextLive(log, input) : undefined;
-  const isDue = next !== undefined && next.dueMs <= nowMs && writable.some(({ name }) => leavesAtMs(name, log, input) <= nowMs);
+  const mayTakeNext = (member: TargetObservation): boolean =>
+    next !== undefined && publishedFromMs(member, next.version) <= nowMs && leavesAtMs(member.name, log, input) <= nowMs;
+  const isDue = next !== undefined && next.dueMs <= nowMs && writable.some(mayTakeNext);
   let stepped = isDue ? { ...log, commits: withCommit(log.commits, next.version, { log, input }) } : log;
   const live = stepped.commits.at(-1);
   if (!live || !versions.some(({ seq }) => seq === live.seq)) return stepped;
-  for (const { name } of writable) {
+  for (const member of writable) {
+    const { name } = member;
+    if (publishedFromMs(member, live) > nowMs) continue;
     const held = heldBy(name, stepped.commits);
     const isBehind = held && held.seq < live.seq && catchesUpMs(live, stepped, input) <= nowMs && leavesAtMs(name, stepped, input) <= nowMs;
     if (!held || (isBehind && mayMove(log, input))) stepped = taken(stepped, live.seq, { name, backfilled: false, nowMs });
@@ -169,6 +175,12 @@ function stepFirstRank(log: RotationLog, { members }: Rank, input: SweepInput): 
 /** False while contents stay where they are: no window is open, or the set has just been changed. Who holds nothing is filled all the same. */
 function mayMove(log: RotationLog, { nowMs, opensFrom }: ChainInput): boolean {
   return (settlesAtMs(log) ?? 0) <= nowMs && opensFrom(nowMs) <= nowMs;
+}
+
+/** True if one of the target's objects has what the log says that the target holds. */
+export function isIntact({ name, objects }: TargetObservation, commits: readonly Commit[]): boolean {
+  const held = heldBy(name, commits);
+  return held !== undefined && objects.some(({ ours, applied, digest }) => ours && applied?.digest === held.digest && digest === held.digest);
 }
 
 /** When a member of the first rank that is behind may take what is live: if the source has been that for the rank's delay, as it is now. Other delays may have been asked for when it became live. */
@@ -203,7 +215,7 @@ function stepRank(log: RotationLog, rank: Rank, input: SweepInput): RotationLog 
     if (input.blocked.has(member.name)) continue;
     const isUnfilled = heldBy(member.name, stepped.commits) === undefined;
     if (!isUnfilled && (!mayMove(log, input) || leavesAtMs(member.name, stepped, input) > input.nowMs)) continue;
-    const due = lastDue(stepped, member.name, rank, input);
+    const due = lastDue(stepped, member, rank, input);
     if (due) stepped = taken(stepped, due.seq, { name: member.name, backfilled: false, nowMs: input.nowMs });
     else if (isUnfilled && member.whenUnfilled === "Backfill") stepped = backfill(stepped, member, rank, input);
   }
@@ -211,24 +223,27 @@ function stepRank(log: RotationLog, rank: Rank, input: SweepInput): RotationLog 
 }
 
 /** The furthest commit that is due for a target and whose content is at hand. */
-function lastDue(log: RotationLog, target: string, rank: Rank, { ranks, versions, nowMs }: ChainInput): Commit | undefined {
+function lastDue(log: RotationLog, member: TargetObservation, rank: Rank, { ranks, versions, nowMs }: ChainInput): Commit | undefined {
   const { commits } = log;
+  const target = member.name;
+  const isAtHand = (commit: Commit): boolean => versions.some(({ seq }) => seq === commit.seq) && publishedFromMs(member, commit) <= nowMs;
   let furthest: Commit | undefined;
   for (let index = nextIndex(target, commits); index < commits.length; index++) {
     const dueMs = followDueMs(log, index, rank, ranks);
     if (dueMs === undefined || dueMs > nowMs) break;
     const commit = commits[index];
-    if (commit && versions.some(({ seq }) => seq === commit.seq)) furthest = commit;
+    if (commit && isAtHand(commit)) furthest = commit;
   }
   const fitting = furthest && withinNeighbours(log, furthest, rank, { ranks, target });
-  return fitting && versions.some(({ seq }) => seq === fitting.seq) ? fitting : undefined;
+  return fitting && isAtHand(fitting) ? fitting : undefined;
 }
 
 /** A target that never held anything gets the oldest version there is, so that pods can mount it. */
-function backfill(log: RotationLog, { name }: TargetObservation, rank: Rank, { ranks, versions, nowMs }: ChainInput): RotationLog {
+function backfill(log: RotationLog, member: TargetObservation, rank: Rank, { ranks, versions, nowMs }: ChainInput): RotationLog {
+  const { name } = member;
   const oldest = log.commits.find((commit) => versions.some(({ seq }) => seq === commit.seq));
   const fitting = oldest && withinNeighbours(log, oldest, rank, { ranks, target: name });
-  if (!fitting || !versions.some(({ seq }) => seq === fitting.seq)) return log;
+  if (!fitting || !versions.some(({ seq }) => seq === fitting.seq) || publishedFromMs(member, fitting) > nowMs) return log;
   return taken(log, fitting.seq, { name, backfilled: true, nowMs });
 }
 
@@ -287,12 +302,23 @@ export function pendingOf(target: string, log: RotationLog, rank: Rank, input: C
   if (log.source.state !== "present" || input.blocked.has(target)) return undefined;
   const next = rank.rank === 1 ? nextOfFirst(target, log, input) : nextOfRank(target, log, rank, input);
   if (!next) return undefined;
+  const publishedMs = publicationMs(target, next, rank, input);
+  // What is due, and nobody knows until when it is not published, has no time.
+  if (!Number.isFinite(publishedMs) && next.notBeforeMs <= input.nowMs) return undefined;
+  if (Number.isFinite(publishedMs) && publishedMs > Math.max(next.notBeforeMs, input.nowMs))
+    return within({ ...next, notBeforeMs: Math.max(publishedMs, settlesAtMs(log) ?? 0), reason: "Publishing" }, input);
   const settledMs = Math.max(next.notBeforeMs, settlesAtMs(log) ?? 0);
   // What is not due yet may well be elsewhere by then.
   const leavesMs = settledMs <= input.nowMs ? leavesAtMs(target, log, { ...input, before: log.commits }) : 0;
   if (leavesMs > input.nowMs) return Number.isFinite(leavesMs) ? within({ ...next, notBeforeMs: leavesMs, reason: "Retaining" }, input) : undefined;
   const step = within(settledMs > next.notBeforeMs ? { ...next, notBeforeMs: settledMs, reason: "SetChanged" } : next, input);
   return rank.rank > 1 && step.notBeforeMs <= input.nowMs ? undefined : step;
+}
+
+function publicationMs(target: string, { seq }: PendingStep, { members }: Rank, { versions }: ChainInput): number {
+  const member = members.find(({ name }) => name === target);
+  const version = versions.find((each) => each.seq === seq);
+  return member && version ? publishedFromMs(member, version) : 0;
 }
 
 function nextOfFirst(target: string, log: RotationLog, input: ChainInput): PendingStep | undefined {

@@ -257,3 +257,11 @@ function returned(commits: readonly Commit[]): readonly Commit[] {
   const { departedMs: _, ...rest } = last;
   return [...commits.slice(0, -1), rest];
 }
+
+/** The next number for a version whose record can have its name. */
+export function nextFree(seq: number, taken: readonly number[]): number {
+  const all = new Set(taken);
+  let free = seq;
+  while (all.has(free)) free++;
+  return free;
+}

@@ -3,6 +3,7 @@ import {
   type Cache,
   type ControllerScope,
   type DeepReadonly,
+  defineKind,
   type Kind,
   keyOf,
   nameOf,
@@ -11,8 +12,12 @@ import {
   statesOf,
 } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
+import { jwksConfigKind, keepPublisher, type KeyPublisher } from "../../key-publication.ts";
 import { RotationTarget } from "./api.ts";
 import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
+
+/** What publishes keys, as far as rotation looks at it. */
+export const JWKSConfig: Kind = defineKind({ ...jwksConfigKind, namespaced: true });
 
 /** As much of a cache as an observation looks at. */
 export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
@@ -26,6 +31,8 @@ export interface RotationWatches {
   readonly targets: Looked<TargetSettings | undefined>;
   /** Every object of each kind that can be rotated, by `plural.group`: that it exists, and what its annotations and labels say. */
   readonly objects: ReadonlyMap<string, Looked<RotationAnnotations>>;
+  /** The JWKSConfigs that targets wait for; undefined if nobody knows them. */
+  readonly publishers: Pick<Looked<KeyPublisher | undefined>, "get"> | undefined;
   /** True if the objects of this kind are known: it is watched, and the API server serves it. */
   readonly isWatched: (resource: string) => boolean;
 }
@@ -35,6 +42,9 @@ export const targetIndexes = {
   set: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) => (target ? [setKey(nameOf(key).namespace, target.set)] : []),
   object: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) =>
     target?.targetName === undefined ? [] : [keyOf({ ...nameOf(key), name: target.targetName })],
+  /** By the key of the JWKSConfig that it waits for. */
+  publisher: (target: DeepReadonly<TargetSettings> | undefined, key: ObjectKey) =>
+    target?.publishBefore === undefined ? [] : [keyOf({ ...nameOf(key), name: target.publishBefore })],
 } as const;
 
 /** By the key of the set whose source or record it is, and by the key of the target that it is kept for if that is another than its own. */
@@ -71,6 +81,8 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
       const target = targets.get(key);
       return target ? [setKey(nameOf(key).namespace, target.set)] : [];
     });
+  const publishers = scope.watch(JWKSConfig, { keep: keepPublisher, optional: true });
+  scope.trigger(publishers, ({ key }) => setsOf(targets.byIndex("publisher", key)));
   scope.trigger(targets, (change) => statesOf(change).flatMap((target) => (target ? [setKey(nameOf(change.key).namespace, target.set)] : [])));
   for (const cache of objects.values()) {
     scope.trigger(cache, (change) => [
@@ -83,7 +95,14 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
     const cache = objects.get(resource);
     return cache !== undefined && scope.isServed(cache);
   };
-  return { targets, objects, isWatched };
+  return {
+    targets,
+    objects,
+    get publishers() {
+      return scope.isServed(publishers) ? publishers : undefined;
+    },
+    isWatched,
+  };
 }
 
 function concernedSets(

@@ -3,7 +3,7 @@ import { type DeepReadonly, formatDuration } from "@keyturn/runtime";
 import { parseAllDocuments } from "yaml";
 import { UsageError } from "../../feature/flag.ts";
 import { targetRules } from "./annotations.ts";
-import { RotationTarget } from "./api.ts";
+import { publishBeforeAnnotation, RotationTarget } from "./api.ts";
 import { forecast, type ForecastStep } from "./forecast.ts";
 import type { SetObservation, TargetObservation } from "./observe.ts";
 import { limits } from "../../limits.ts";
@@ -12,6 +12,8 @@ import { limits } from "../../limits.ts";
 export interface DeclaredTarget {
   readonly name: string;
   readonly namespace: string | undefined;
+  /** The JWKSConfig that it waits for. */
+  readonly publishBefore: string | undefined;
   readonly spec: DeepReadonly<RotationTarget["spec"]>;
 }
 
@@ -29,7 +31,7 @@ export function declaredTargets(file: string, text: string): readonly DeclaredTa
       const decoded = RotationTarget.decode(item);
       if (!decoded.ok) throw new UsageError(`${file}: the RotationTarget ${item.metadata.name} is not valid`);
       const { metadata, spec } = decoded.object;
-      return [{ name: item.metadata.name, namespace: metadata.namespace, spec }];
+      return [{ name: item.metadata.name, namespace: metadata.namespace, publishBefore: metadata.annotations?.[publishBeforeAnnotation], spec }];
     });
   });
 }
@@ -48,17 +50,35 @@ function isTarget(value: unknown): value is { readonly kind: string; readonly me
 export function withDeclared(observation: SetObservation, declared: readonly DeclaredTarget[], prune: boolean): SetObservation {
   const changed = new Map(declared.map((target) => [target.name, target]));
   const kept = observation.targets.flatMap((target): readonly TargetObservation[] => {
-    const spec = changed.get(target.name)?.spec;
-    if (spec) return [{ ...target, ...targetRules(spec), objectName: spec.targetName ?? target.name }];
-    return prune ? [] : [target];
+    const declaration = changed.get(target.name);
+    if (!declaration) return prune ? [] : [target];
+    const { publishBefore: before, ...rest } = target;
+    const { spec } = declaration;
+    return [{ ...rest, ...waiting(declaration, before), ...targetRules(spec), objectName: spec.targetName ?? target.name }];
   });
   const known = new Set(observation.targets.map(({ name }) => name));
   const added = declared.filter(({ name }) => !known.has(name)).map(newTarget);
   return { ...observation, targets: [...kept, ...added] };
 }
 
-function newTarget({ name, spec }: DeclaredTarget): TargetObservation {
-  return { name, uid: `new ${name}`, generation: 1, ...targetRules(spec), objectName: spec.targetName ?? name, statusDigest: undefined, objects: [] };
+/** What it waits for. Of another JWKSConfig than before nothing is known. */
+function waiting({ publishBefore: config }: DeclaredTarget, before: TargetObservation["publishBefore"]): Pick<TargetObservation, "publishBefore"> {
+  if (config === undefined) return {};
+  return { publishBefore: before?.config === config ? before : { config, publications: new Map() } };
+}
+
+function newTarget(target: DeclaredTarget): TargetObservation {
+  const { name, spec } = target;
+  return {
+    ...waiting(target, undefined),
+    name,
+    uid: `new ${name}`,
+    generation: 1,
+    ...targetRules(spec),
+    objectName: spec.targetName ?? name,
+    statusDigest: undefined,
+    objects: [],
+  };
 }
 
 /** What applying would do to a set. */
@@ -88,6 +108,8 @@ function changedWords(was: TargetObservation, is: TargetObservation): readonly s
   if (was.order !== is.order) words.push(`${is.name} is renumbered from order ${was.order} to ${is.order}`);
   if (was.delayMs !== is.delayMs) words.push(`${is.name} has a delay of ${formatDuration(is.delayMs)} instead of ${formatDuration(was.delayMs)}`);
   if (was.deletionMode !== is.deletionMode) words.push(`${is.name} has deletionMode ${is.deletionMode} instead of ${was.deletionMode}`);
+  const [before, after] = [was.publishBefore?.config, is.publishBefore?.config];
+  if (before !== after) words.push(`${is.name} waits for ${after === undefined ? "no JWKSConfig any more" : `the keys of JWKSConfig ${after}`}`);
   if (was.objectName !== is.objectName) words.push(`${is.name} keeps the object ${is.objectName} instead of ${was.objectName}`);
   return words;
 }

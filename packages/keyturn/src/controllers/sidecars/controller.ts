@@ -2,16 +2,17 @@
 import { type AccessRule, ConfigMap, type Metrics, MutatingWebhookConfiguration, Pod, ReplicaSet } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { Semaphore } from "../../semaphore.ts";
+import { askAdmission } from "../../workloads/admission.ts";
 import type { FleetOptions } from "../../workloads/fleet.ts";
 import type { InspectorDefinition, InspectorScope } from "../../workloads/inspector.ts";
 import type { Limits } from "../../workloads/rollout-plan.ts";
 import { type RolloutsDefinition, rolloutsController } from "../../workloads/rollouts.ts";
 import { consentLabel } from "./labels.ts";
-import { apiServer, expectedByApiServer, expectSidecar, probeInjectors } from "./injection/expectation.ts";
+import { apiServer, expectationOf, expectSidecar, probeInjectors } from "./injection/expectation.ts";
 import { withoutResources } from "./injection/sidecar.ts";
-import { createWebhookCaller, gateCalls, type WebhookCallerOptions } from "./injection/webhook.ts";
+import { createWebhookCaller, gateCalls, type WebhookCaller } from "./injection/webhook.ts";
 import { ProxyConfig } from "./injector-configuration.ts";
-import { type Asking, type Confirm, type Expect, type InspectionOptions, SidecarsInspector } from "./inspect.ts";
+import { type Asking, type Expect, type InspectionOptions, SidecarsInspector } from "./inspect.ts";
 import { sidecarsRolloutMetrics, webhookMetrics } from "./metrics.ts";
 import { type EventReason, sidecarsReasons } from "./reasons.ts";
 
@@ -22,10 +23,9 @@ export interface SidecarsOptions extends InspectionOptions {
   readonly selects: Selects;
   readonly dryRun: boolean;
   readonly argoRollouts: boolean;
-  /** Before a restart the API server makes a pod of the template without storing it. */
   readonly checkAdmission: boolean;
-  /** Where webhooks are reached; for those who do not run in the cluster. */
-  readonly webhooks?: Pick<WebhookCallerOptions, "resolveService">;
+  /** Who asks webhooks. Default: over the network, as the API server does. */
+  readonly asksWebhooks?: WebhookCaller;
 }
 
 /** istiod renders a template in milliseconds; more at a time would only wait there. The API server has others to serve, too. */
@@ -38,8 +38,8 @@ export function sidecarsControllerOf(options: SidecarsOptions): RolloutsDefiniti
 
 /** The fleet as sidecars look at it. */
 export function sidecarsFleet(options: SidecarsOptions): FleetOptions {
-  const { selects, skipNamespaces, argoRollouts } = options;
-  return { inspectors: [sidecarsInspector(options)], selects, skipNamespaces, argoRollouts };
+  const { selects, skipNamespaces, argoRollouts, checkAdmission } = options;
+  return { inspectors: [sidecarsInspector(options)], selects, skipNamespaces, argoRollouts, checkAdmission };
 }
 
 const restarted: EventReason = "SidecarRestart";
@@ -56,9 +56,8 @@ function sidecarsInspector(options: SidecarsOptions): InspectorDefinition {
       stuck: "was restarted for its sidecar and is not healthy in time; see its pods",
     },
     setUp: (scope) => {
-      const { asker } = scope;
-      const asking = asker === "viewer" ? { expect: askApiServer(scope, options) } : askWebhooks(scope, options);
-      return new SidecarsInspector(scope, options, { ...asking, confirm: confirmByApiServer(options) });
+      const asking = scope.asker === "viewer" ? { expect: askApiServer(scope, options) } : askWebhooks(scope, options);
+      return new SidecarsInspector(scope, options, asking);
     },
     metrics: (metrics: Metrics) => sidecarsRolloutMetrics(metrics),
   };
@@ -66,18 +65,17 @@ function sidecarsInspector(options: SidecarsOptions): InspectorDefinition {
 
 /** What a new pod would get is asked of the webhooks themselves. */
 function askWebhooks({ client, signal, clock, metrics }: InspectorScope, options: SidecarsOptions): Asking {
-  const { webhooks } = options;
-  const confirm = confirmByApiServer(options);
+  const { asksWebhooks, checkAdmission } = options;
   const gate = new Semaphore(questionsAtATime);
   const onAnswer = metrics && webhookMetrics(metrics);
-  const caller = gateCalls(createWebhookCaller({ ...webhooks, clock, ...(onAnswer && { onAnswer }) }), questionsAtATime);
+  const caller = gateCalls(asksWebhooks ?? createWebhookCaller({ clock, ...(onAnswer && { onAnswer }) }), questionsAtATime);
   return {
     expect: (configuration) => async (source, asked) => {
       const expected = await expectSidecar(source, { ...asked, injectors: configuration.injectors, caller });
       if (!asked.whole || expected.type !== "known") return expected;
       // The whole of a sidecar is known when the API server has filled in what is left out.
-      const admitted = await gate.run(async () => confirm?.(source, { client, signal }));
-      if (!admitted || admitted.type === "unasked") return { ...expected, sidecar: withoutResources(expected.sidecar) };
+      const admitted = checkAdmission ? expectationOf(await gate.run(() => askAdmission(client, source, signal)), asked) : undefined;
+      if (!admitted) return { ...expected, sidecar: withoutResources(expected.sidecar) };
       return admitted.type === "known" ? { ...admitted, webhooks: expected.webhooks } : admitted;
     },
     probe: ({ injectors }) => probeInjectors(injectors, caller),
@@ -87,32 +85,23 @@ function askWebhooks({ client, signal, clock, metrics }: InspectorScope, options
 /** It is asked of the API server, by creating pods that are not stored: from outside the cluster too, with the right to create pods. */
 function askApiServer({ client, signal }: InspectorScope, { whole }: SidecarsOptions): () => Expect {
   const gate = new Semaphore(questionsAtATime);
-  return () => (source) =>
-    gate.run(async () => {
-      const expected = await expectedByApiServer(client, source, { whole, signal });
-      return expected.type === "unasked" ? { ...expected, type: "refused", webhook: apiServer } : expected;
-    });
-}
-
-/** Before a restart it is asked of the API server by the operator too, if it may. */
-function confirmByApiServer({ whole, checkAdmission }: SidecarsOptions): Confirm | undefined {
-  return checkAdmission ? (source, { client, signal }) => expectedByApiServer(client, source, { whole, signal }) : undefined;
+  return () => async (source) => {
+    const admission = await gate.run(() => askAdmission(client, source, signal));
+    return expectationOf(admission, { whole }) ?? { type: "refused", webhook: apiServer, message: "message" in admission ? admission.message : "" };
+  };
 }
 
 const seen = ["list", "watch"] as const;
 const configured = "to notice when Istio's injectors are configured anew";
 
 /** The rights depend on where Istio is: also an operator that is limited to some namespaces has to look there. */
-function inspectorAccess({ istioNamespaces, checkAdmission }: SidecarsOptions): readonly AccessRule[] {
+function inspectorAccess({ istioNamespaces }: SidecarsOptions): readonly AccessRule[] {
   return [
     { kind: MutatingWebhookConfiguration, verbs: seen, why: "to know which webhook would inject a pod" },
     { kind: ConfigMap, verbs: seen, why: configured },
     { kind: ProxyConfig, verbs: seen, why: configured },
     { kind: Pod, verbs: seen, why: "to compare their sidecars with what new ones would get" },
     { kind: ReplicaSet, verbs: seen, why: "to know which Deployment a pod belongs to; only their metadata is read" },
-    ...(checkAdmission
-      ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
-      : []),
     ...istioNamespaces.map((namespace): AccessRule => ({ kind: ConfigMap, verbs: seen, namespace, why: configured })),
   ];
 }

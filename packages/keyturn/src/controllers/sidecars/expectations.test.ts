@@ -5,6 +5,7 @@ import type { Expectation } from "./injection/expectation.ts";
 
 const known: Expectation = { type: "known", sidecar: undefined, webhooks: [] };
 const failed: Expectation = { type: "failed", webhook: "w", message: "no answer" };
+const refused: Expectation = { type: "refused", webhook: "w", message: "bad annotation" };
 
 function store(answers: readonly (Expectation | Error)[]) {
   const clock = new VirtualClock();
@@ -35,19 +36,19 @@ test("one call serves everybody with the same question, and all are notified", a
   expect(asked()).toBe(1);
 });
 
-test("a failure is asked again after 5 s, 10 s, 20 s, and said to be one until then", async () => {
-  const { get, asked, clock } = store([failed, new Error("boom"), failed, known]);
+test.each([failed, refused])("$type is asked again after 5 s, 10 s, 20 s, and said to be so until then", async (answer) => {
+  const { get, asked, clock } = store([answer, answer.type === "failed" ? new Error("boom") : answer, answer, known]);
   const waits: (number | undefined)[] = [];
   for (let round = 0; round < 3; round++) {
     get("k", "a");
     await clock.advance(0);
     const { expectation, againInMs } = get("k", "a");
-    expect(expectation.type).toBe("failed");
+    expect(expectation.type).toBe(answer.type);
     waits.push(againInMs);
     await clock.advance(againInMs ?? 0);
   }
   expect(waits).toEqual([5000, 10_000, 20_000]);
-  expect(get("k", "a").expectation.type).toBe("failed");
+  expect(get("k", "a").expectation.type).toBe(answer.type);
   await clock.advance(0);
   expect(get("k", "a").expectation).toBe(known);
   expect(asked()).toBe(4);
@@ -87,4 +88,15 @@ test("what a webhook said that no longer answers is asked anew, and nothing else
   expect(notified).toEqual(["a", "b", "a", "b"]);
   expect(get("l", "b").expectation).toEqual(of("v"));
   expect(get("k", "a").expectation.type).toBe("pending");
+});
+
+test("templates that change all the time fill no memory", async () => {
+  const { get, asked, clock } = store([]);
+  for (let index = 0; index < 60_000; index++) get(`k${index}`, "a");
+  await clock.advance(60_000);
+  expect(get("k59999", "a").expectation).toBe(known);
+  const before = asked();
+  get("k0", "a");
+  await clock.advance(0);
+  expect(asked()).toBe(before + 1);
 });

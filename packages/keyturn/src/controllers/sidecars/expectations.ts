@@ -1,5 +1,6 @@
 // What new pods would get, asked once per question and kept until the configuration changes or a restart depends on it.
-import type { Clock, Timer } from "@keyturn/runtime";
+import { type Clock, LruMap, type Timer } from "@keyturn/runtime";
+import { limits } from "../../limits.ts";
 import type { Expectation } from "./injection/expectation.ts";
 
 /** What is known about one question. */
@@ -26,10 +27,10 @@ const questionsPerTurn = 4;
 
 /**
  * Keeps answers by their key. Asking never waits: whoever asks is called later, by `onAnswer`, when there is an answer. So a webhook that is slow holds no
- * worker, and one call serves everybody with the same question. What failed is asked again after 5 s, 10 s … 5 min; what was refused, after 5 min.
+ * worker, and one call serves everybody with the same question. What failed or was refused is asked again after 5 s, 10 s … 5 min.
  */
 export class Expectations {
-  readonly #questions = new Map<string, Question>();
+  #questions = new LruMap<string, Question>(limits.keptInjections);
   readonly #asked = new Set<Promise<void>>();
   readonly #line: (() => void)[] = [];
   #turnTimer: Timer | undefined;
@@ -69,7 +70,7 @@ export class Expectations {
 
   /** Forgets what this webhook has said, because it no longer answers: none of that is to be acted upon until it is asked again. `askers` are called. */
   doubt(webhook: string, askers: readonly string[]): void {
-    for (const [key, { expectation }] of this.#questions) {
+    for (const [key, { expectation }] of this.#questions.entries()) {
       if (expectation.type === "known" && expectation.webhooks.includes(webhook)) this.#questions.delete(key);
     }
     for (const asker of askers) this.#onAnswer(asker);
@@ -82,7 +83,7 @@ export class Expectations {
 
   /** Forgets everything. What is under way is still answered, and asked again. */
   clear(): void {
-    this.#questions.clear();
+    this.#questions = new LruMap(limits.keptInjections);
   }
 
   #question(key: string): Question {
@@ -114,10 +115,9 @@ export class Expectations {
     });
     question.expectation = expectation;
     question.asking = false;
-    const isFailed = expectation.type === "failed";
-    const retryMs = isFailed ? Math.min(firstRetryMs * 2 ** question.failures, maxRetryMs) : maxRetryMs;
+    const isFailed = expectation.type === "failed" || expectation.type === "refused";
+    question.againMs = this.#clock.monotonic() + Math.min(firstRetryMs * 2 ** question.failures, maxRetryMs);
     question.failures = isFailed ? question.failures + 1 : 0;
-    question.againMs = this.#clock.monotonic() + retryMs;
     const askers = Array.from(question.waiting);
     question.waiting.clear();
     for (const asker of askers) this.#onAnswer(asker);

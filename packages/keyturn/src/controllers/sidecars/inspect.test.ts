@@ -3,9 +3,10 @@ import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from
 import { expect, test } from "vitest";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import { keepStatefulSet } from "../../workloads/workload.ts";
+import type { Admission } from "../../workloads/admission.ts";
 import type { Expectation } from "./injection/expectation.ts";
 import { keepInjectorWebhooks } from "./injector-configuration.ts";
-import { type Confirm, SidecarsInspector } from "./inspect.ts";
+import { SidecarsInspector } from "./inspect.ts";
 
 const [namespace, name] = ["default", "store"];
 const id = `StatefulSet/${namespace}/${name}`;
@@ -22,10 +23,13 @@ const options = {
   selects: () => true,
 };
 const injected: Expectation = { type: "known", sidecar: { image: "proxyv2:2", revision: undefined, parts: undefined }, webhooks: [] };
-const refusal: Expectation = { type: "refused", webhook: "of the API server", message: "violates PodSecurity" };
+const admitted = (image: string): Admission => {
+  const pod = { metadata: {}, spec: { containers: [{ name: "istio-proxy", image }] } };
+  return { type: "admitted", pod, draft: pod };
+};
 
-/** An inspector of one StatefulSet, whose pod has an old sidecar; webhooks would inject a new one, and the API server says what `confirm` does. */
-async function world(confirm: Confirm) {
+/** An inspector of one StatefulSet, whose pod has an old sidecar; webhooks would inject a new one, and the API server says what `admission` does. */
+async function world(admission: () => Promise<Admission>) {
   const clock = new VirtualClock();
   const server = new SimulatedApiServer({ clock, random: seededRandom(1) });
   server.serve(Pod);
@@ -43,7 +47,6 @@ async function world(confirm: Confirm) {
   const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
   const inspector = new SidecarsInspector({ ...scope, watch: cacheOf, ids: () => [id], due: () => {} }, options, {
     expect: () => () => Promise.resolve(injected),
-    confirm,
   });
   const metadata = { namespace, name, uid: "set", resourceVersion: "1" };
   const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image: "app:1" }] } };
@@ -57,7 +60,7 @@ async function world(confirm: Confirm) {
   await clock.advance(1000);
   await made;
   const lookAgain = async () => {
-    const looked = inspector.lookAgain(workload, { client, signal });
+    const looked = inspector.lookAgain(workload, { client, signal, admission });
     await clock.advance(10_000);
     return looked;
   };
@@ -70,20 +73,27 @@ async function world(confirm: Confirm) {
     inspector.inspect(id, { ...workload, restarting: true });
     await inspector.answered();
   };
-  return { lookAgain, change };
+  const inspect = () => inspector.inspect(id, { ...workload, restarting: true });
+  return { lookAgain, change, inspect };
 }
 
-test("on a last look the API server's answer counts, whatever webhooks say", async () => {
-  const refused = await world(() => Promise.resolve(refusal));
-  expect((await refused.lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "PodRefused" });
-  const admitted = await world(() => Promise.resolve(injected));
-  expect((await admitted.lookAgain())?.inspection).toMatchObject({ type: "outdated", reason: "ImageDiffers" });
+test("on a last look the pod that the API server admits counts, whatever webhooks say, and is kept", async () => {
+  const pinned = await world(() => Promise.resolve(admitted("proxyv2:1")));
+  expect((await pinned.lookAgain())?.inspection).toEqual({ type: "current" });
+  expect(pinned.inspect()?.inspection).toEqual({ type: "current" });
+  const plain = await world(() => Promise.resolve(admitted("proxyv2:2")));
+  expect((await plain.lookAgain())?.inspection).toMatchObject({ type: "outdated", reason: "ImageDiffers" });
+});
+
+test("one whose sidecar could not run is not to be restarted", async () => {
+  const { lookAgain } = await world(() => Promise.resolve(admitted("auto")));
+  expect((await lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "SidecarImageInvalid" });
 });
 
 test("if the configuration changes while the API server is asked, nothing is known", async () => {
   const { lookAgain, change } = await world(async () => {
     await change("/inject/other");
-    return refusal;
+    return admitted("proxyv2:1");
   });
   expect((await lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "Pending" });
 });

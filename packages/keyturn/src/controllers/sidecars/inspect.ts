@@ -3,7 +3,6 @@ import {
   abortRace,
   type Cache,
   type Change,
-  type Client,
   ConfigMap,
   type DeepReadonly,
   MutatingWebhookConfiguration,
@@ -16,7 +15,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { fieldsOutside } from "../../workloads/fleet.ts";
-import type { Finding, Inspector, InspectorScope } from "../../workloads/inspector.ts";
+import type { Finding, Inspector, InspectorScope, LastLook } from "../../workloads/inspector.ts";
 import type { PodSource } from "../../workloads/pod-draft.ts";
 import {
   countedPods,
@@ -35,7 +34,7 @@ import { type Inspection, type WorkloadId, workloadRef } from "../../workloads/r
 import { restartableKinds, templateDigest, templateOf, type Workload } from "../../workloads/workload.ts";
 import { changedLabels, consentLabel, NamespaceStabilization, withoutConsent } from "./labels.ts";
 import { Expectations } from "./expectations.ts";
-import { type Expectation, expectationKey } from "./injection/expectation.ts";
+import { type Expectation, expectationKey, expectationOf } from "./injection/expectation.ts";
 import type { OutdatedReason } from "./injection/sidecar.ts";
 import { InjectorConfiguration, keepInjectorConfigMap, keepInjectorWebhooks, keepProxyConfig, ProxyConfig } from "./injector-configuration.ts";
 import { comparePods, podKeeper, type SidecarPod } from "./pod-comparison.ts";
@@ -66,18 +65,10 @@ export type Expect = (
   asked: { readonly namespaceLabels: Readonly<Record<string, string>>; readonly whole: boolean },
 ) => Promise<Expectation>;
 
-/** Asks the API server the same, which is the answer that counts; `unasked` if it may not be asked. */
-export type Confirm = (
-  source: PodSource,
-  asking: { readonly client: Client; readonly signal: AbortSignal },
-) => Promise<Expectation | { readonly type: "unasked" }>;
-
 /** Who is asked. */
 export interface Asking {
   /** What new pods would get; often enough for looking. */
   readonly expect: (configuration: InjectorConfiguration) => Expect;
-  /** The same right before a restart. */
-  readonly confirm?: Confirm | undefined;
   /** Asks each injector about the same pod again and again: another answer says that it was restarted or changed. Undefined if one did not answer. */
   readonly probe?: ((configuration: InjectorConfiguration) => Promise<string | undefined>) | undefined;
 }
@@ -92,7 +83,6 @@ interface Asked {
 /** What is asked about them, and by which key the answer is kept. */
 interface Question {
   readonly key: string;
-  readonly source: () => PodSource;
   readonly ask: () => Promise<Expectation>;
 }
 
@@ -113,11 +103,10 @@ export class SidecarsInspector implements Inspector {
   readonly #stabilization: NamespaceStabilization;
   readonly #expectations: Expectations;
   readonly #expect: Expect;
-  readonly #confirm: Confirm | undefined;
   #probed: { readonly version: string; readonly answer: string } | undefined;
   readonly #keep: (pod: Stored<Pod>) => KeptPod;
 
-  constructor(scope: InspectorScope, options: InspectionOptions, { expect, confirm, probe }: Asking) {
+  constructor(scope: InspectorScope, options: InspectionOptions, { expect, probe }: Asking) {
     const { watch, clock, namespaces, due, ids } = scope;
     const { skipNamespaces, istioNamespaces, stabilizeMs } = options;
     this.#scope = scope;
@@ -148,7 +137,6 @@ export class SidecarsInspector implements Inspector {
     const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
     this.#configuration = configuration;
     this.#expect = expect(configuration);
-    this.#confirm = confirm;
     this.#expectations = new Expectations({ clock, onAnswer: (id) => due([id]) });
     this.#stabilization = new NamespaceStabilization(namespaces, { clock, stabilizeMs, matters: decidesInjection });
     configuration.onChange((namespace) => {
@@ -174,7 +162,7 @@ export class SidecarsInspector implements Inspector {
    * While webhooks do not answer, the API server could make no pods either. What comes of it is made from the answers to this very look: what is kept may be
    * replaced meanwhile, by what webhooks alone have said.
    */
-  async lookAgain(workload: DeepReadonly<Workload>, asking: Parameters<Confirm>[1]): Promise<Finding | undefined> {
+  async lookAgain(workload: DeepReadonly<Workload>, asking: LastLook): Promise<Finding | undefined> {
     const { kind, namespace, name, uid } = workload.source;
     const asked = askedOf(workload);
     const { items } = await asking.client.list(Pod, { namespace, labels: workload.selector }, asking.signal);
@@ -182,27 +170,21 @@ export class SidecarsInspector implements Inspector {
     const renewed = "key" in question ? await this.#renew(`${kind}/${namespace}/${name}`, question, asking) : undefined;
     const live = items.map(this.#keep).filter((pod) => pod !== deadPod);
     const own = live.filter((pod) => workloadUidOfPod(pod, namespace, this.#replicaSets) === uid);
-    const finding = this.#finding(workload, own, (pods) => {
+    return this.#finding(workload, own, (pods) => {
       const now = this.#question(asked);
       if (!("key" in now)) return now;
       if (!renewed || !("key" in question) || now.key !== question.key) return { inspection: justChanged, againInMs: undefined };
-      return { inspection: comparePods(pods, renewed.expectation, this.#options), againInMs: undefined };
+      return { inspection: comparePods(pods, renewed, this.#options), againInMs: undefined };
     });
-    return finding && { ...finding, isUnchecked: renewed?.isUnchecked ?? false };
   }
 
-  /** Asks the webhooks, and if they answer the API server, whose answer is kept. */
-  async #renew(
-    id: WorkloadId,
-    { key, ask, source }: Question,
-    asking: Parameters<Confirm>[1],
-  ): Promise<{ readonly expectation: Expectation; readonly isUnchecked: boolean }> {
-    const expectation = await abortRace(this.#expectations.renew(key, id, ask), asking.signal);
+  /** Asks the webhooks, and if they answer the API server, whose pod is kept as what a new one would get. */
+  async #renew(id: WorkloadId, { key, ask }: Question, { admission, signal }: LastLook): Promise<Expectation> {
+    const expectation = await abortRace(this.#expectations.renew(key, id, ask), signal);
     if (expectation.type === "failed") this.#expectations.doubt(expectation.webhook, this.#scope.ids());
-    if (expectation.type !== "known") return { expectation, isUnchecked: false };
-    const confirmed = (await this.#confirm?.(source(), asking)) ?? { type: "unasked" };
-    if (confirmed.type === "unasked") return { expectation, isUnchecked: true };
-    return { expectation: await this.#expectations.renew(key, id, () => Promise.resolve(confirmed)), isUnchecked: false };
+    if (expectation.type !== "known") return expectation;
+    const admitted = expectationOf(await admission(), this.#options);
+    return admitted?.type === "known" ? this.#expectations.renew(key, id, () => Promise.resolve(admitted)) : expectation;
   }
 
   *ids(namespace?: string): Iterable<WorkloadId> {
@@ -266,7 +248,7 @@ export class SidecarsInspector implements Inspector {
     const options = { namespaceLabels, injectors, whole: this.#options.whole && asked.source.kind !== "Pod" };
     const key = expectationKey({ ...asked, ...options, configurationVersion: this.#configuration.versionIn(namespace) });
     const source = (): PodSource => ({ ...asked.source, template: asked.template() });
-    return { key, source, ask: () => this.#expect(source(), options) };
+    return { key, ask: () => this.#expect(source(), options) };
   }
 
   #podsOf({ source }: DeepReadonly<Workload>): readonly DeepReadonly<SidecarPod>[] {

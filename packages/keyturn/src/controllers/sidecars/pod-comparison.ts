@@ -72,7 +72,7 @@ export function comparePods(pods: readonly DeepReadonly<SidecarPod>[], expectati
         message: `${calledBy(expectation)} would refuse a new pod: ${expectation.message}`,
       };
     case "undecidable":
-      return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}` };
+      return { type: "unknown", reason: "WebhookUndecidable", message: `webhook ${expectation.webhook}: ${expectation.message}`, lasts: true };
     case "known":
     default:
       return expectation.invalidImage

@@ -44,7 +44,7 @@ function world() {
   const watch = (kind: Kind) => (kind === Deployment ? deployments : new ManualCache<unknown>(kind));
   const { signal } = new AbortController();
   const client = createClient({ send: () => Promise.reject(new Error("nobody is asked")), close() {} });
-  const options = { inspectors: [inspector], selects: () => true, skipNamespaces: [], argoRollouts: false };
+  const options = { inspectors: [inspector], selects: () => true, skipNamespaces: [], argoRollouts: false, checkAdmission: true };
   const fleet = new Fleet({ watch, client, clock, signal, asker: "viewer" }, options);
   const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, { fleet, limits });
   /** What the keeper of records does: prepares, and makes what was touched. */

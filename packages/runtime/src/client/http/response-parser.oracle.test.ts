@@ -68,6 +68,8 @@ const oddLines = [
   "Content-Length: 3|content-length: 0|Content-Length:|Content-Length: 3, 3|Content-Length : 3|Content-Length: 99999999999999999999|Content-Length: 0x3",
   "Transfer-Encoding: chunked|Transfer-Encoding: gzip, chunked|Transfer-Encoding: identity|Transfer-Encoding: chunked, identity|Transfer-Encoding:",
   "Transfer-Encoding: CHUNKED|transfer-encoding: chunked, chunked|Transfer-Encoding: xchunked|Transfer-Encoding: chunked;q=1|Transfer-Encoding : chunked",
+  'Transfer-Encoding: chunked\t|Transfer-Encoding:\tchunked|Transfer-Encoding: chunked \t |Transfer-Encoding: chunked,|Transfer-Encoding: ,chunked|Transfer-Encoding: "chunked"',
+  "Content-Length: 3\t|Content-Length:\t3 |Content-Length: +3|Content-Length: 3,|Content-Length: 03|Content-Length: 3.0|Connection: close\t|Connection: x\t,close",
   "Connection: close|Connection: upgrade|Upgrade: h2c|Connection: keep-alive|Keep-Alive: timeout=5|Proxy-Connection: close|Trailer: x",
   "constructor: x|__proto__: x|0: x| folded|\tfolded|: no name|no colon|b@d: 1|\xe9: 1|a: \xe9|a: \x01|a\0: 1|a: b\0",
   "HTTP/1.0 200 OK|HTTP/2 200 OK|HTTP/1.1 99 X|HTTP/1.1 2000 X|HTTP/1.1 101 X|HTTP/1.1 100|HTTP/1.1 200 OK|http/1.1 200 OK|HTTP/1.1  200 OK|0|3|3;a|-1|",

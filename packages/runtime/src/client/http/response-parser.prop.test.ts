@@ -179,11 +179,23 @@ describe("the connection", () => {
     ["a folded header", "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n", /no proper name/],
     ["a space before the colon", "HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\nok", /no proper name/],
     ["gzip on the way", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n", /other than chunked/],
+    ["a tab behind the coding", "HTTP/1.1 500 X\r\ntransfer-encoding: chunked\t\r\n\r\n2\r\nok\r\n0\r\n\r\n", /with a tab/],
     ["a chunk that is longer than it says", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nokay\r\n", /longer than it says/],
     ["a chunk size that is no number", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-2\r\nok\r\n", /no number/],
+    ["endless interim answers", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".repeat(10_000), /longer than 262144 bytes/],
+    [
+      "more between the chunks than in them",
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${`1;note=${"x".repeat(1_000)}\r\nk\r\n`.repeat(300)}`,
+      /longer than 262144 bytes/,
+    ],
     ["endless headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(50_000)}`, /longer than 262144 bytes: ask for less or raise maxHeadBytes/],
   ])("is given up on %s", (_, wire, message) => {
     expect(() => parsed(wire)).toThrow(message);
+  });
+
+  it("may have chunks of one byte each, however many", () => {
+    const { heard } = parsed(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"1\r\nk\r\n".repeat(200_000)}0\r\n\r\n`);
+    expect(heard.text).toHaveLength(200_000);
   });
 
   it("is given up when the server speaks unasked", () => {

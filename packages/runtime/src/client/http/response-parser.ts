@@ -50,6 +50,8 @@ const newline = Buffer.from("\r\n");
 export const defaultMaxHeadBytes = runtimeLimits.answerHeadBytes;
 /** A chunk's size with whatever extensions follow it. */
 const { answerLineBytes: maxLineBytes } = runtimeLimits;
+/** What may stand around the bytes of a body, for each of them, besides one head: a chunk of a single byte has five. */
+const maxBytesAround = 8;
 
 /** A piece of text that ends with a delimiter, and what is done with it. */
 interface DelimitedText {
@@ -67,7 +69,8 @@ function lineOf(read: (line: string) => void, maxBytes = maxLineBytes): Delimite
  *
  * Guarantees: the same calls of the sink, but for where the body is cut, however the bytes are cut; a response that is reported to its end was whole;
  * where two readings are possible, it throws. A success whose end is nothing but the connection's is never whole: nobody can tell it from one that was cut,
- * in TLS either, since Node does not say whether the server took its leave. No memory beyond `maxHeadBytes` is taken.
+ * in TLS either, since Node does not say whether the server took its leave. No memory beyond `maxHeadBytes` is taken, and heads, interim answers, the
+ * beginnings of chunks and trailers are together no longer than that and eight times the body: whoever limits the body limits all that is read.
  */
 export class ResponseParser {
   #place: Place = none;
@@ -78,7 +81,8 @@ export class ResponseParser {
   #keepAliveMs: number | undefined;
   /** Of the answer under way. */
   #status = 0;
-  #trailerBytes = 0;
+  #aroundBytes = 0;
+  #bodyBytes = 0;
   readonly #maxHeadBytes: number;
   // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
   readonly #head: DelimitedText;
@@ -109,6 +113,7 @@ export class ResponseParser {
   begin(sink: ResponseSink): void {
     this.#sink = sink;
     this.#place = inHead;
+    this.#aroundBytes = this.#bodyBytes = 0;
   }
 
   /** Takes bytes; true when they end the response. Throws `MalformedResponse`. */
@@ -166,6 +171,7 @@ export class ResponseParser {
   }
 
   #emit(bytes: Buffer, from: number, end: number): void {
+    this.#bodyBytes += end - from;
     this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 
@@ -182,6 +188,8 @@ export class ResponseParser {
       return bytes.length;
     }
     this.#pending = undefined;
+    this.#aroundBytes += end - start;
+    if (this.#aroundBytes > this.#maxHeadBytes + maxBytesAround * this.#bodyBytes) throw new AnswerTooLongError("head", this.#maxHeadBytes);
     read(all.toString("latin1", start, end));
     return before ? at + (end + delimiter.length - before.length) : end + delimiter.length;
   }
@@ -215,15 +223,12 @@ export class ResponseParser {
     const size = /^([0-9a-f]{1,12})(?:;\w+(?:=\w+)?)*$/i.exec(line)?.[1];
     if (size === undefined) throw new MalformedResponse("the size of a chunk of the answer is no number");
     const left = Number.parseInt(size, 16);
-    this.#trailerBytes = 0;
     this.#place = left === 0 ? trailers : { type: "chunk", left };
   }
 
   /** A header after the body, which nobody reads; but what is none may be the beginning of another answer. */
   #readTrailer(line: string): void {
     if (line === "") return void (this.#place = none);
-    this.#trailerBytes += line.length;
-    if (this.#trailerBytes > this.#maxHeadBytes) throw new AnswerTooLongError("head", this.#maxHeadBytes);
     if (unfitForHead.test(line)) throw new MalformedResponse("the answer's trailers have characters that do not belong there");
     const [name] = readHeader(line);
     if (framing.has(name)) throw new MalformedResponse("a trailer of the answer says where the answer ends");
@@ -256,8 +261,11 @@ function readHeaders(head: string): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (let start = head.indexOf("\r\n"); start >= 0;) {
     const end = head.indexOf("\r\n", start + 2);
-    const [name, value] = readHeader(head.slice(start + 2, end < 0 ? head.length : end));
+    const line = head.slice(start + 2, end < 0 ? head.length : end);
+    const [name, value] = readHeader(line);
     const known = headers[name];
+    // With a tab behind it, the coding is another one to llhttp, which then takes the chunks for the body.
+    if (name === "transfer-encoding" && line.includes("\t")) throw new MalformedResponse("the answer has a transfer encoding with a tab");
     // Two lengths are two readings, also where they agree.
     if (known !== undefined && name === "content-length") throw new MalformedResponse("the answer has two lengths");
     headers[name] = known === undefined ? value : `${known}, ${value}`;

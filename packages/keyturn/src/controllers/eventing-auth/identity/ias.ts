@@ -101,9 +101,8 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
 
     async find({ name, uid }, signal) {
       const filter = filterByName(name);
-      if (filter === undefined) {
-        throw new IdentityError(`${listing}: the name is too long for a filter of IAS`, { code: "Terminal", operation: "find" });
-      }
+      // None is ever made that could not be found again.
+      if (filter === undefined) return [];
       const found = await list(filter, signal);
       // Looked at again here: what a server returns that heeds no filter must not be taken for ours.
       return found.filter((each) => each.name === name).map((each) => ({ id: each.id, trace: traceIn(each, { name, uid }) }));
@@ -119,9 +118,11 @@ export function iasProvider(settings: IasSettings, { http, allowHttp }: IasDepen
       });
     },
 
-    create(owner, signal) {
+    async create(owner, signal) {
       const body = newApplicationBody(owner, settings.globalAccount);
       const request = { operation: "create", attempt: "failed to create application", method: "POST", path: "", body } as const;
+      if (filterByName(owner.name) === undefined)
+        throw new IdentityError(`${request.attempt}: the name is too long for a filter of IAS`, { code: "Terminal", operation: "create" });
       return ask({ ...request, permit: owner.permit }, readCreated, signal);
     },
 

@@ -420,7 +420,8 @@ function isAccepted(response: ProviderResponse): boolean {
   if (response.status !== 400 && response.status !== 401) throw refusalOf(response);
   // RFC 6749, 5.2: invalid_client may come with either status; a 400 can also mean that the request is wrong and says nothing of the client.
   const { error } = decode(response, errorSchema);
-  if (error === "invalid_client") return false;
+  // Keycloak says the second of a wrong secret; with 400 it means what the RFC says, that the client may not have tokens in this way.
+  if (error === "invalid_client" || (error === "unauthorized_client" && response.status === 401)) return false;
   throw refusalOf(response);
 }
 

@@ -68,7 +68,9 @@ export class Registrations {
     const headers = { "content-type": "application/json", ...(initialAccessToken && { authorization: `Bearer ${initialAccessToken}` }) };
     const body = JSON.stringify(newClientMetadata(owner.name));
     const request = { operation: "create", attempt: registering, method: "POST", url: registrationUrl, headers, body } as const;
-    const client = await http.ask({ ...request, permit: toTheEnd(owner.permit) }, readRegistered);
+    const client = await http.ask({ ...request, permit: toTheEnd(owner.permit) }, readRegistered).catch((error: unknown) => {
+      throw unheard(error, owner.name);
+    });
     const { client_id: clientId, client_secret: secret, registration_client_uri: uri, registration_access_token: token } = client;
     const issued = secret === undefined ? undefined : { secret, hint: hintOf(secret) };
     const grant: RegistrationGrant = { issuer, clientId, ...(issued && { hint: issued.hint }) };
@@ -231,6 +233,17 @@ function isTokenInvalid(response: ProviderResponse): boolean {
 function isRefusal(error: unknown): boolean {
   const { status = 0 } = error instanceof IdentityError ? error : {};
   return status >= 300 && status < 500 && status !== 408 && status !== 425 && status !== 429;
+}
+
+/** There may be a client now that nobody knows, and the server has no list. */
+function unheard(error: unknown, name: string): unknown {
+  if (!(error instanceof IdentityError) || error.code !== "Transient" || isRefusal(error) || error.status === 429) return error;
+  const { message, code, operation, status, retryAfterMs } = error;
+  const options = { code, operation, cause: error, ...(status !== undefined && { status }), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return new IdentityError(
+    `${message}; if it was made all the same, a client with the name ${name} is left there, and nobody has its credentials`,
+    options,
+  );
 }
 
 /** There is a client now that nobody knows. Trying again at once would make another. */

@@ -1,6 +1,7 @@
 // Which sidecar a new pod of a workload would get: asked of the webhooks that the API server would call, or of the API server itself.
 import { hash } from "node:crypto";
-import { canonicalJson, type Client, isApiError, Pod } from "@keyturn/runtime";
+import { canonicalJson, type Pod } from "@keyturn/runtime";
+import type { Admission } from "../../../workloads/admission.ts";
 import { draftPod, type PodSource } from "../../../workloads/pod-draft.ts";
 import type { Injector, Injectors } from "../injector-configuration.ts";
 import { type InvalidImage, invalidImageIn, type Sidecar, sidecarDigest, sidecarOf } from "./sidecar.ts";
@@ -143,37 +144,15 @@ function digest(value: unknown): string {
   return hash("sha256", canonicalJson(value)).slice(0, 32);
 }
 
-// What the API server itself would make of a new pod: one is created by server-side dry run, through all webhooks and policies, and not stored.
+// What the API server itself said.
 
 /** Whoever is named here is the API server itself, and no webhook that is known by its name. */
 export const apiServer = "of the API server";
 
-/** We may not create pods, not even without storing them: the whole beginning of the API server's own words, which no webhook or policy can give to its own. */
-const lacksRight = /^pods is forbidden: User "[^"\n]{1,256}" cannot create resource "pods"/;
-
-/** What the API server would make of a new pod, all its webhooks included; `unasked` if it may not be asked. */
-export async function expectedByApiServer(
-  client: Client,
-  source: PodSource,
-  { whole, signal }: { readonly whole: boolean; readonly signal: AbortSignal },
-): Promise<Expectation | { readonly type: "unasked"; readonly message: string }> {
-  try {
-    const draft = draftPod(source);
-    const { name, ownerReferences = [], ...rest } = draft.metadata;
-    // Who creates a pod that blocks the deletion of its owner may need a right on that owner, as on OpenShift; its controller has it, and we do not.
-    const metadata = { ...rest, ownerReferences: ownerReferences.map(({ blockOwnerDeletion: _needsRight, ...owner }) => owner) };
-    // A name of its own: a pod of a StatefulSet has one that is taken.
-    const pod = await client.create(
-      Pod,
-      { ...draft, metadata: name === undefined ? metadata : { ...metadata, generateName: `${name}-` } },
-      { dryRun: true },
-      signal,
-    );
-    return { type: "known", sidecar: sidecarOf(pod, { whole }), invalidImage: invalidImageIn(pod, draft), webhooks: [] };
-  } catch (error) {
-    signal.throwIfAborted();
-    const message = error instanceof Error ? error.message : String(error);
-    if (isApiError(error, "Forbidden") && lacksRight.test(error.body.message ?? "")) return { type: "unasked", message };
-    return { type: isApiError(error, "Forbidden") || isApiError(error, "Invalid") ? "refused" : "failed", webhook: apiServer, message };
-  }
+/** The API server's answer, or that there is none: then only webhooks can be asked. */
+export function expectationOf(admission: Admission, { whole }: Pick<ExpectationOptions, "whole">): Expectation | undefined {
+  if (admission.type === "unasked") return undefined;
+  if (admission.type !== "admitted") return { ...admission, webhook: apiServer };
+  const { pod, draft } = admission;
+  return { type: "known", sidecar: sidecarOf(pod, { whole }), invalidImage: invalidImageIn(pod, draft), webhooks: [] };
 }

@@ -1,0 +1,124 @@
+// Keys from other places than a certificate in tls.crt: public keys alone, and documents of others.
+import { Buffer } from "node:buffer";
+import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { JwksWorld } from "../../../test/jwks-world.ts";
+import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
+import { problemWithJwks } from "./jwk.ts";
+import { planJwks } from "./plan.ts";
+
+const hourMs = 3_600_000;
+const t0 = Date.UTC(2026, 0, 1);
+const first = makeCertificate();
+const second = makeCertificate();
+const third = makeCertificate();
+
+const kidOfCertificate = ({ privateKey }: { privateKey: KeyObject }): string => {
+  const members = keyMembersOf(createPublicKey(privateKey));
+  return members ? thumbprintOf(members) : "";
+};
+
+let world: JwksWorld;
+const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));
+
+beforeEach(() => {
+  world = new JwksWorld();
+});
+
+describe("other sources", () => {
+  const spki = (certificate: typeof first): string => createPublicKey(certificate.privateKey).export({ type: "spki", format: "pem" }).toString();
+
+  test.each([
+    ["tls.pub", spki(second)],
+    ["public.pem", spki(second)],
+    ["ca.crt", second.certificate],
+  ])("a Secret with %s alone gives its key", (entry, text) => {
+    world.putSecret("tls", { [entry]: Buffer.from(text).toString("base64") });
+    world.run(t0);
+    expect(world.kids).toEqual([kidOfCertificate(second)]);
+    expect(problemWithJwks(world.document ?? "")).toBeUndefined();
+    put(third);
+    world.run(t0 + hourMs);
+    expect(world.kids).toEqual([kidOfCertificate(third), kidOfCertificate(second)]);
+  });
+
+  test("an empty tls.crt is one that is missing, whatever else is there", () => {
+    world.putSecret("tls", { "tls.crt": "", "ca.crt": Buffer.from(second.certificate).toString("base64") });
+    world.run(t0);
+    expect(world.condition("Ready")).toBe("False CertificateMissing");
+  });
+
+  test("an RSA-PSS key is published with the algorithm that its parameters allow", () => {
+    const { privateKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha384", mgf1HashAlgorithm: "sha384" });
+    world.putSecret("tls", { "tls.pub": Buffer.from(createPublicKey(privateKey).export({ type: "spki", format: "pem" })).toString("base64") });
+    world.run(t0);
+    expect(JSON.parse(world.document ?? "")).toMatchObject({ keys: [{ kty: "RSA", alg: "PS384" }] });
+  });
+
+  test("a key that was in a merged ConfigMap for a moment is published as one that was replaced", () => {
+    world = new JwksWorld({ mergedConfigMaps: ["legacy"] });
+    put();
+    const entry = ({ privateKey }: typeof second, kid: string) => ({ ...createPublicKey(privateKey).export({ format: "jwk" }), kid, use: "sig" });
+    world.putMerged("legacy", JSON.stringify({ keys: [entry(second, "x")] }));
+    world.run(t0);
+    world.putMerged("legacy", JSON.stringify({ keys: [entry(third, "y")] }));
+    world.putMerged("legacy", JSON.stringify({ keys: [entry(second, "x")] }));
+    world.run(t0 + 1000);
+    expect(world.status?.keys?.map(({ kid, state }) => `${kid} ${state}`)).toEqual([`${kidOfCertificate(first)} Active`, "x Active", "y Retiring"]);
+  });
+
+  test("what was too much to remember is told", () => {
+    put();
+    const passed = new Map([["tls", { states: [], missed: 3 }]]);
+    const { events = [] } = planJwks({ ...world.observe(), passed }, { nowMs: t0, refused: new Map() });
+    expect(events).toMatchObject([{ type: "Warning", reason: "KeysMissed", message: expect.stringMatching(/^Secret tls .* 3 of its states/) }]);
+  });
+
+  test("a ConfigMap of others is merged, its keys retire when they leave it, and stay while it is gone", () => {
+    world = new JwksWorld({ mergedConfigMaps: ["legacy"] });
+    const entry = (certificate: typeof first, kid: string): object => ({ ...createPublicKey(certificate.privateKey).export({ format: "jwk" }), kid });
+    put();
+    world.run(t0);
+    expect(world.condition("Published")).toBe("False SourceNotFound");
+    world.merged.set("legacy", JSON.stringify({ keys: [entry(second, "x"), entry(third, "y")] }));
+    world.run(t0 + hourMs);
+    expect(world.kids).toEqual([kidOfCertificate(first), "x", "y"]);
+    expect(world.status?.lastKeyID).toBe(kidOfCertificate(first));
+    world.merged.set("legacy", JSON.stringify({ keys: [entry(third, "y")] }));
+    world.run(t0 + 2 * hourMs);
+    expect(world.status?.keys).toMatchObject([{}, { kid: "y", state: "Active", source: "configmap/legacy" }, { kid: "x", state: "Retiring" }]);
+    world.merged.delete("legacy");
+    world.run(t0 + 3 * hourMs);
+    expect(world.kids).toHaveLength(3);
+  });
+
+  test("a document that is taken over keeps keys without certificates and below 2048 bits for their time, with a warning", () => {
+    const small = createPublicKey(makeCertificate({ keyType: "rsa1024" }).privateKey).export({ format: "jwk" });
+    const plain = createPublicKey(second.privateKey).export({ format: "jwk" });
+    const keys = [
+      { ...small, kid: "small", alg: "RS256" },
+      { ...plain, kid: "plain" },
+      { kty: "oct", k: "AAAA" },
+    ];
+    world.objects.set("configmaps/shop/keys", {
+      ...Object.assign({}, { data: { "jwks.json": JSON.stringify({ keys }) } }),
+      metadata: {
+        namespace: "shop",
+        name: "keys",
+        uid: "u",
+        resourceVersion: "1",
+        labels: { "app.kubernetes.io/managed-by": "keyturn" },
+        annotations: { "keyturn.io/owner": "jwksconfigs.keyturn.io/shop/site" },
+      },
+    });
+    put();
+    const { notices } = world.run(t0);
+    expect(world.kids).toEqual([kidOfCertificate(first), "small", "plain"]);
+    expect(notices.filter(({ type }) => type === "Warning").map(({ reason }) => reason)).toEqual(["KeyAdopted", "KeyAdopted", "EntryLeftOut"]);
+    world.run(t0 + 719 * hourMs);
+    expect(world.kids).toHaveLength(3);
+    world.run(t0 + 721 * hourMs);
+    expect(world.kids).toEqual([kidOfCertificate(first)]);
+  });
+});
