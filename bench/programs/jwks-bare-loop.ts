@@ -27,7 +27,7 @@ import { benchConnection, endWithInput, report } from "./contestant.ts";
 
 const { namespace } = z.object({ namespace: z.string() }).parse(JSON.parse(process.argv[2] ?? ""));
 const statusKind: Kind<KubeObject & { readonly status?: ReportedStatus }> = JWKSConfig;
-const installation = nginxInstallation((flag) => flag.parse(undefined));
+const installation = nginxInstallation((flag) => flag.parse(flag.name === "jwks.serving" ? "true" : undefined));
 const fieldManager = fieldManagerOf(keyturn, "jwks");
 const briefly = { answer: "metadata" } as const;
 

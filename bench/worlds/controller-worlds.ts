@@ -77,7 +77,7 @@ export const createJwksWorld: MakeWorld = async ({ cluster: { client } }, { name
   return {
     namespace,
     // What is waited for on purpose would only hide what is worked.
-    flags: { "jwks.reconcile-interval": "0s", "jwks.configmap-interval": "0s" },
+    flags: { "jwks.serving": "true", "jwks.reconcile-interval": "0s", "jwks.configmap-interval": "0s" },
     wanted: size,
     [Symbol.asyncDispose]: () => clearNamespace(client, namespace, [Service, Deployment, ConfigMap, Secret]),
   };

@@ -90,7 +90,7 @@ test("with default values there are only the arguments that the chart decides", 
 test("every value that is not the default arrives as its argument, as it was written", async () => {
   const operatorFlags = chartFlags().filter(({ of }) => of !== "agent");
   const entries = operatorFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
-  const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"] }));
+  const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"], rbac: { clusterRoles: true } }));
   const [run, controllers, metrics, health, ...rest] = given;
   expect([run, controllers]).toEqual(["run", "--controllers=checksum,eventing-auth,jwks,rotation,sidecars"]);
   expect([metrics, health]).toEqual(["--metrics-bind-address=:8080", "--health-probe-bind-address=:8081"]);

@@ -137,10 +137,9 @@ test("every option at once: each object is stored as it was rendered, and operat
   expect(await cluster().kubectl("get", "configmap", "more", "-n", namespace, "-o", "jsonpath={.data.RELEASE}")).toBe(namespace);
 });
 
-test("limited to namespaces: a Role in each, and nothing in the whole cluster that is not about the whole cluster", async () => {
+test("limited to namespaces: a Role in each, and nothing in the whole cluster", async () => {
   const [own, shop] = [await restrictedNamespace(), await cluster().namespace("chart-shop")];
-  const controllers = { checksum: { namespaces: [shop] } };
-  const objects = await install({ namespaces: [shop, own], controllers, rbac: { aggregateRoles: false }, crds: { enabled: false } }, own);
+  const objects = await install({ namespaces: [shop, own], crds: { enabled: false } }, own);
   expect(objects.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([]);
   const roles = objects.filter(({ kind }) => kind === "Role");
   expect(new Set(roles.map(({ metadata }) => metadata.namespace))).toEqual(new Set([own, shop]));
@@ -161,7 +160,7 @@ test("an agent alone, beside its gateway in one pod: no operator, no kinds of ou
     agent: { enabled: true, replicaCount: 2, shareProcessNamespace: true, signalPidFile: "/certificates/nginx.pid", extraContainers: [gateway] },
   };
   const objects = await install(values, namespace);
-  expect(objects.map(({ kind }) => kind)).toEqual(["ServiceAccount", "Role", "RoleBinding", "Deployment"]);
+  expect(objects.map(({ kind }) => kind)).toEqual(["NetworkPolicy", "ServiceAccount", "Role", "RoleBinding", "Deployment"]);
   await expectReady("deployment", `${namespace}-agent`, namespace);
 });
 

@@ -57,7 +57,7 @@ function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Ch
     const [feature = "", name = ""] = flag.split(".").map(camelCase);
     Object.assign(values[feature] ?? {}, { [name]: value });
   }
-  return { controllers: values, namespaces, leaderElect, dashboard: { enabled: dashboard }, crds: { enabled: false } };
+  return { controllers: values, namespaces, leaderElect, dashboard: { enabled: dashboard }, crds: { enabled: false }, rbac: { clusterRoles: true } };
 }
 
 /** What `keyturn rbac` prints, as the rights of a ServiceAccount. */
@@ -75,8 +75,11 @@ function printedRights(flags: Readonly<Record<string, string>>, owner: typeof se
 }
 
 function flagsOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, string>> {
+  const given = Object.fromEntries(Object.entries(flags).map(([flag, value]) => [flag, String(value)]));
   return {
-    ...Object.fromEntries(Object.entries(flags).map(([flag, value]) => [flag, String(value)])),
+    ...given,
+    // One that is limited needs no look at labels of namespaces.
+    "checksum.namespaces": given["checksum.namespaces"] || namespaces.join(","),
     controllers: controllers.join(","),
     namespaces: namespaces.join(","),
     "leader-elect": String(leaderElect),
@@ -166,8 +169,8 @@ test("with leaderElectNamespace the Leases are there, and the right to them too"
   const objects = await renderChart({ leaderElectNamespace: "leases", controllers: { checksum: { enabled: false }, jwks: { enabled: false } } });
   expect(rightsOf(objects, serviceAccount).filter((right) => right.includes("leases"))).toEqual([
     "leases coordination.k8s.io/leases[] create",
-    "leases coordination.k8s.io/leases[] get",
-    "leases coordination.k8s.io/leases[] update",
+    "leases coordination.k8s.io/leases[keyturn-rotation] get",
+    "leases coordination.k8s.io/leases[keyturn-rotation] update",
   ]);
 });
 
@@ -186,6 +189,51 @@ test("the agent gets what keyturn rbac --agent prints, in its namespace alone, a
   expect(rightsOf(withLease, agent)).toEqual(printed);
   const without = await renderChart({ agent: { enabled: true, namespace: "gateway", lease: false } });
   expect(rightsOf(without, agent)).toEqual(printed.filter((right) => !right.includes("leases")));
+});
+
+test(
+  "limited to namespaces there is no ClusterRole, whatever is chosen: what needs one is refused until it is asked for",
+  { timeout: 600_000 },
+  async () => {
+    const inCluster = (objects: Awaited<ReturnType<typeof renderChart>>): readonly string[] =>
+      objects.filter(({ kind }) => kind.startsWith("Cluster")).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    await fc.assert(
+      fc.asyncProperty(choices, async (choice) => {
+        const limited = { ...choice, namespaces: ["shop", "keyturn-system"], dashboard: false };
+        const controllers = limited.controllers.filter((name) => name !== "sidecars");
+        fc.pre(controllers.length > 0);
+        const values = { ...valuesOf({ ...limited, controllers }), rbac: {} };
+        const objects = [...(await renderChart(values)), ...(await renderChart({ ...values, split: true }))];
+        expect(inCluster(objects)).toEqual([]);
+        const people = objects.filter(({ kind, metadata }) => kind === "Role" && /-(view|edit)$/.test(metadata.name));
+        expect(new Set(people.map(({ metadata }) => metadata.namespace)).size).toBe(2);
+      }),
+      { numRuns: 10, seed: 4 },
+    );
+    for (const [values, resource] of [
+      [{ controllers: { sidecars: { enabled: true } } }, "mutatingwebhookconfigurations"],
+      [{ dashboard: { enabled: true } }, "tokenreviews"],
+      [{ controllers: { checksum: { namespaceSelector: "team=a" } } }, "namespaces"],
+    ] as const) {
+      const limited = { ...values, namespaces: ["shop"] };
+      await expect(renderChart(limited)).rejects.toThrow(new RegExp(`namespaces: ${resource} belong to no namespace`));
+      expect(inCluster(await renderChart({ ...limited, rbac: { clusterRoles: true } }))).toEqual([
+        "ClusterRole keyturn",
+        "ClusterRoleBinding keyturn",
+      ]);
+    }
+  },
+);
+
+test("with split, no process reads a Secret of the operator's namespace but the one that keeps the key, and that by its name", async () => {
+  const choice: Choice = { controllers: features.map(({ name }) => name), namespaces: ["shop"], leaderElect: true, dashboard: false, flags: {} };
+  const objects = await renderChart({ ...valuesOf(choice), split: true });
+  const here = features.map(({ name }) => {
+    const rights = rightsOf(objects, { namespace: "keyturn-system", name: `keyturn-${name}` });
+    return [name, rights.filter((right) => right.startsWith("keyturn-system /secrets"))] as const;
+  });
+  const key = "keyturn-system /secrets[keyturn-installation-key] get";
+  expect(here.filter(([, rights]) => rights.length > 0)).toEqual([["rotation", ["keyturn-system /secrets[] create", key]]]);
 });
 
 test("people with view, edit and admin get the kinds of the chosen controllers", async () => {

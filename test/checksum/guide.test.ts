@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checksumReasons } from "../../packages/keyturn/src/controllers/checksum/reasons.ts";
 import { runShell, shellBlock } from "../support/shell-block.ts";
@@ -42,6 +42,35 @@ test("a first checksum, its ids by hand, and a batch that is announced", async (
   const { spec } = await place.published(["27555-1", "27557-1"]);
   expect(spec.announcement).toBeDefined();
   await rm(folder, { recursive: true });
+});
+
+test("a large change that is let through, and announcements that are signed", async () => {
+  await using place = await verifiedNamespace(cluster(), "guide-signed");
+  const operator = await place.startOperator();
+  const folder = await temporaryFolder();
+  const type = async (name: string): Promise<string> =>
+    runShell(
+      cluster(),
+      `cd ${folder}\nexport NAMESPACE=${place.namespace}\nmkdir -p bin; ln -sf ${checkout}/bin/keyturn bin/keyturn\n${await shellBlock(guide, name)}`,
+    );
+  const names = Array.from({ length: 5 }, (_, index) => `shop-${index + 1}`);
+  for (const [index, name] of names.entries()) await place.putSecret(name, 1, certificate(index));
+  const { metadata } = await place.published(names.map((name) => `${name.slice(5)}-1`));
+  for (const name of names.slice(1)) await place.removeSecret(name);
+  await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False LargeChange"));
+  expect(await type("allow")).toContain("0 new and 4 gone");
+  await place.published(["1-1"]);
+  await operator.stop();
+
+  await type("keys");
+  await place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": join(folder, "announce.pub") } });
+  await mkdir(join(folder, "batch"));
+  const next = place.secret("shop-1", 2, certificate(2));
+  await writeFile(join(folder, "batch", "next.yaml"), JSON.stringify(next));
+  expect(await type("signed")).toMatch(/the announced state is there\n[^]*1 new and 1 gone/);
+  await place.put(next);
+  const { spec } = await place.published(["1-2"]);
+  expect(spec.announcement?.signature).toBeDefined();
 });
 
 test("every reason is in the guide", async () => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
     controllers: {
       eventingAuth: { enabled: true, allowHttp: true },
       rotation: { enabled: true },
-      jwks: { enabled: true, reconcileInterval: "1s", configmapInterval: "1s" },
+      jwks: { enabled: true, serving: true, reconcileInterval: "1s", configmapInterval: "1s" },
       checksum: { enabled: true },
       sidecars: { enabled: true, istiodConfigReadDelay: "2s" },
     },

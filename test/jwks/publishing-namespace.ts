@@ -73,8 +73,9 @@ export async function publishingNamespace(cluster: ClusterAccess, prefix: string
 
 /** What an operator that works in a namespace, and has its Leases there, may do in it. */
 function rulesIn(namespace: string): readonly PolicyRule[] {
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: jwksAccess });
-  return policyRules([...jwksAccess, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const access = jwksAccess(true);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
+  return policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
 }
 
 /** The namespace. */
@@ -92,7 +93,8 @@ export class PublishingNamespace implements AsyncDisposable {
 
   /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
   async startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig, leases = this.namespace }: StartOptions = {}): Promise<RunningOperator> {
-    const flag: FlagReader = (each) => each.parse(flags[each.name]);
+    const given: Readonly<Record<string, string>> = { "jwks.serving": "true", ...flags };
+    const flag: FlagReader = (each) => each.parse(given[each.name]);
     const { namespace } = this;
     const controllers = jwksFeature.controllers(flag);
     const leaderElection = { namespace: leases };

@@ -9,6 +9,7 @@ import { SimulatedOperator } from "../support/simulated-operator.ts";
 
 const certificates = Array.from({ length: 3 }, () => makeCertificate());
 const limitsOff: Readonly<Record<string, string>> = {
+  "jwks.serving": "true",
   "jwks.reconcile-interval": "0",
   "jwks.reconciles-per-minute": "0",
   "jwks.configmap-interval": "0",

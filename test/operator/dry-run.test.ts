@@ -30,6 +30,7 @@ beforeAll(async () => {
   const { flags: issueFlags } = await issueStory(cluster(), stack);
   flags = {
     ...issueFlags,
+    "jwks.serving": "true",
     "jwks.configmap-interval": "1s",
     "jwks.reconcile-interval": "1s",
     "sidecars.istiod-config-read-delay": "0",

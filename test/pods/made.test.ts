@@ -15,7 +15,7 @@ const cluster = usePods();
 const wait = ["--wait", "--timeout=5m"] as const;
 /** An image that no registry has. */
 const missingImage = "keyturn.local/nothing:1";
-const jwks = { reconcileInterval: "1s", configmapInterval: "1s", nginxAllowedImages: [...nginxImages, missingImage] };
+const jwks = { serving: true, reconcileInterval: "1s", configmapInterval: "1s", nginxAllowedImages: [...nginxImages, missingImage] };
 const operator = { controllers: { jwks, checksum: { settle: "1s" } } };
 
 beforeAll(() => install(cluster(), operator, ...wait));

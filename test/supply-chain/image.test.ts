@@ -91,6 +91,7 @@ const workflowSchema = z.object({
   jobs: z.record(
     z.string(),
     z.object({
+      permissions: z.record(z.string(), z.string()).default({}),
       "timeout-minutes": z.number(),
       steps: z.array(z.object({ uses: z.string().optional(), run: z.string().optional(), with: z.record(z.string(), z.unknown()).optional() })),
     }),
@@ -115,6 +116,38 @@ describe.each(["ci", "release"])("the workflow %s", (name) => {
 
   it("puts nothing that others can write into a shell", () => {
     expect(steps.flatMap((step) => step.run ?? []).filter((run) => /\$\{\{\s*(github\.(event|head_ref|ref_name)|inputs)/.test(run))).toEqual([]);
+  });
+});
+
+describe("the release workflow", () => {
+  const { jobs } = workflowSchema.parse(parse(read(".github/workflows/release.yml")));
+  /** What runs code that dependencies brought, or that of the repository, which imports it. */
+  const runsCode = /\b(?:npm (?:install|ci|exec|run|test|pack)|npx|make|node|go|docker (?:build|run))\b|\btools\//;
+  /** They build, or set up what builds. */
+  const builders = new Set(["actions/setup-node", "actions/setup-go", "docker/setup-buildx-action", "docker/build-push-action"]);
+  const builds = ({ uses = "", run = "" }: { readonly uses?: string | undefined; readonly run?: string | undefined }): boolean =>
+    runsCode.test(run.replaceAll(/^\s*#.*$/gm, "")) || builders.has(uses.split("@")[0] ?? "");
+
+  it("gives a right to change anything to no job that runs a dependency's code", () => {
+    const building = Object.values(jobs).filter(({ steps }) => steps.some(builds));
+    expect(building).toHaveLength(1);
+    expect(building.map(({ permissions }) => permissions)).toEqual([{}]);
+    const signing = Object.entries(jobs).filter(([, { permissions }]) => permissions["id-token"] === "write");
+    expect(signing.map(([name]) => name)).toEqual(["sign"]);
+  });
+
+  it("lets no package's script run", () => {
+    const runs = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run?.split("\n") ?? []));
+    const npm = runs.filter((line) => /^\s*npm /.test(line));
+    expect(npm).toHaveLength(3);
+    expect(npm.filter((line) => !line.includes("--ignore-scripts"))).toEqual([]);
+  });
+
+  it("signs the image that it pushes, the chart that names it, and everything beside the release; npm gets provenance too", () => {
+    const text = jobs["sign"]?.steps.map(({ run = "" }) => run).join("\n") ?? "";
+    for (const part of ["cosign sign --yes --recursive", 'cosign sign --yes "$CHARTS', "cosign sign-blob", "npm publish", "--provenance"])
+      expect(text).toContain(part);
+    expect(text.indexOf("skopeo inspect --raw")).toBeLessThan(text.indexOf("skopeo copy"));
   });
 });
 

@@ -115,7 +115,7 @@ describe.each(releases)("from %s", (version) => {
   });
 
   it("the new operator says the same of every object, and changes none of those that the old one made", async () => {
-    const controllers = controllersOf(chosen, {}, {});
+    const controllers = controllersOf(chosen, { "jwks.serving": "true" }, {});
     await cluster().apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: serviceAccount.namespace } },
       { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },

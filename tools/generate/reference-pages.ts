@@ -200,10 +200,14 @@ export function rightsReference(registry: readonly Feature[] = features): string
 }
 
 function rightsTable(access: readonly AccessRule[]): string {
-  const rows = access.map(({ kind, subresource, verbs, namespace, resourceNames, why }) => [
+  const rows = access.map(({ kind, subresource, verbs, namespace, inOwnNamespace, resourceNames, why }) => [
     `\`${kind.plural}${kind.group === "" ? "" : `.${kind.group}`}${subresource ? `/${subresource}` : ""}\``,
     verbs.join(", "),
-    [namespace && `namespace \`${namespace}\``, resourceNames && `named ${resourceNames.map((name) => `\`${name}\``).join(", ")}`]
+    [
+      inOwnNamespace && "the operator's own namespace",
+      namespace && `namespace \`${namespace}\``,
+      resourceNames && `named ${resourceNames.map((name) => `\`${name}\``).join(", ")}`,
+    ]
       .filter((part) => part !== undefined)
       .join(", "),
     why,

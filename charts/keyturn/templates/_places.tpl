@@ -19,18 +19,27 @@ again in a namespace. An operator that is limited to namespaces gets its rights 
 */ -}}
 {{- define "keyturn.places" -}}
 {{- $limited := .Values.namespaces }}
+{{- $own := .Values.leaderElectNamespace | default .Release.Namespace }}
+{{- $root := . }}
 {{- $wanted := list }}
 {{- $seesCluster := false }}
 {{- range include "keyturn.rights" . | fromYamlArray }}
 {{- $places := list "*" }}
-{{- if .namespace }}{{ $places = list .namespace }}{{ else if and $limited .namespaced }}{{ $places = $limited }}{{ end }}
-{{- if not .namespaced }}{{ $seesCluster = true }}{{ end }}
+{{- if .own }}{{ $places = list $own }}{{ else if .namespace }}{{ $places = list .namespace }}{{ else if and $limited .namespaced }}{{ $places = $limited }}{{ end }}
+{{- if not .namespaced }}
+{{- $seesCluster = true }}
+{{- if and $limited (not $root.Values.rbac.clusterRoles) }}
+{{- fail (printf "namespaces: %s belong to no namespace, and are needed by sidecars, by the web page, and by checksums that are chosen by labels of namespaces. Switch that off or, to give a ClusterRole for it, set rbac.clusterRoles: true" .resource) }}
+{{- end }}
+{{- end }}
 {{- $wanted = append $wanted (dict "places" $places "right" .) }}
 {{- end }}
-{{- $own := .Values.leaderElectNamespace | default .Release.Namespace }}
-{{- range include "keyturn.rights.installationKey" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
 {{- if .Values.leaderElect }}
-{{- range include "keyturn.rights.leases" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- range $name, $values := .Values.controllers }}
+{{- if $values.enabled }}
+{{- range include (printf "keyturn.rights.leases.%s" $name) $values | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list $own) "right" .) }}{{ end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- /* An Event about an object that belongs to no namespace goes to the namespace default. */ -}}
 {{- if $seesCluster }}
@@ -54,7 +63,9 @@ again in a namespace. An operator that is limited to namespaces gets its rights 
 {{- $kept := dict }}
 {{- range $resource, $rule := $here }}
 {{- $verbs := $rule.verbs }}
-{{- if ne $place "*" }}{{ range (get $wide $resource | default (dict "verbs" list)).verbs }}{{ $verbs = without $verbs . }}{{ end }}{{ end }}
+{{- $unnamed := printf "%s %s " (index $rule.apiGroups 0) (index $rule.resources 0) }}
+{{- if $rule.resourceNames }}{{ range (get $here $unnamed | default (dict "verbs" list)).verbs }}{{ $verbs = without $verbs . }}{{ end }}{{ end }}
+{{- if ne $place "*" }}{{ range (get $wide $unnamed | default (dict "verbs" list)).verbs }}{{ $verbs = without $verbs . }}{{ end }}{{ end }}
 {{- if $verbs }}{{ $_ := set $kept $resource (merge (dict "verbs" $verbs) $rule) }}{{ end }}
 {{- end }}
 {{- if $kept }}

@@ -15,6 +15,8 @@
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets","namespaced":true,"verbs":["get","list","watch"]}
 - {"group":"keyturn.io","resource":"jwksconfigs","namespaced":true,"verbs":["list","watch"]}
 - {"group":"rotator.k8s.telekom.com","resource":"rotationtargets/status","namespaced":true,"verbs":["patch"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"names":["keyturn-installation-key"],"verbs":["get"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"verbs":["create"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","update","patch","delete"]}
 {{- range $.kinds }}
@@ -31,9 +33,11 @@
 - {"group":"rieset.io","resource":"jwks/finalizers","namespaced":true,"verbs":["update"]}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["list","watch"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
+{{- if $.serving }}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"services","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"pods","namespaced":true,"verbs":["list"]}
+{{- end }}
 {{- end }}
 {{- define "keyturn.rights.checksum" }}
 {{- if or (not $.kinds) (has "secrets" $.kinds) }}
@@ -69,6 +73,8 @@
 - {"group":"networking.istio.io","resource":"proxyconfigs","namespaced":true,"verbs":["list","watch"]}
 - {"group":"","resource":"pods","namespaced":true,"verbs":["list","watch"]}
 - {"group":"apps","resource":"replicasets","namespaced":true,"verbs":["list","watch"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"verbs":["create"]}
 - {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
@@ -83,14 +89,36 @@
 - {"group":"argoproj.io","resource":"rollouts","namespaced":true,"verbs":["list","watch","patch"]}
 {{- end }}
 {{- end }}
+{{- define "keyturn.rights.leases.eventingAuth" }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-eventing-auth-kyma"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-eventing-auth"],"verbs":["get","update"]}
+{{- end }}
+{{- define "keyturn.rights.leases.rotation" }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-rotation"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+{{- end }}
+{{- define "keyturn.rights.leases.jwks" }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-jwks"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-jwks-rieset"],"verbs":["get","update"]}
+{{- end }}
+{{- define "keyturn.rights.leases.checksum" }}
+{{- if or (not $.kinds) (has "secrets" $.kinds) }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-checksum"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+{{- end }}
+{{- if or (not $.kinds) (has "ingresses" $.kinds) }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-checksum-ingress"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+{{- end }}
+{{- end }}
+{{- define "keyturn.rights.leases.sidecars" }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-sidecars"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+{{- end }}
 {{- define "keyturn.rights.manager" }}
 - {"group":"events.k8s.io","resource":"events","namespaced":true,"verbs":["create","patch"]}
-{{- end }}
-{{- define "keyturn.rights.leases" }}
-- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["get","create","update"]}
-{{- end }}
-{{- define "keyturn.rights.installationKey" }}
-- {"group":"","resource":"secrets","namespaced":true,"verbs":["get","create"]}
 {{- end }}
 {{- define "keyturn.rights.dashboard" }}
 - {"group":"authentication.k8s.io","resource":"tokenreviews","namespaced":false,"verbs":["create"]}

@@ -1,4 +1,5 @@
 // The process: arguments in, exit code out.
+import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { runProgram } from "./cli/program.ts";
 
@@ -10,6 +11,13 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 
 // It would open a debugger (--disable-sigusr1), and otherwise end the process.
 process.on("SIGUSR1", () => undefined);
+
+try {
+  // A core dump holds nothing of the memory, in which Secrets are, wherever the node puts it (core(5)).
+  writeFileSync("/proc/self/coredump_filter", "0");
+} catch {
+  // Only Linux has this.
+}
 
 // `keyturn status --watch | head` ends when head does, and has not failed.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -39,8 +39,8 @@ export const defaultSpec: Spec = {
   keyId: "Thumbprint",
 };
 
-/** nginx as an installation runs it that was given no flags. */
-export const defaultInstallation = nginxInstallation((flag) => flag.parse(undefined));
+/** nginx as an installation runs it that was given no other flags. */
+export const defaultInstallation = nginxInstallation((flag) => flag.parse(flag.name === "jwks.serving" ? "true" : undefined));
 
 /** Plans that were carried out, one after the other, until nothing more was to be done at once. */
 interface WorldRun extends JwksPlan {

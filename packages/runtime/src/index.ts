@@ -140,6 +140,7 @@ export {
 // Schemas and rights
 export { conditionSchema, conditionsSchema } from "./schema/kubernetes-values.ts";
 export { crdOf, yamlDocuments } from "./schema/crd.ts";
+export { installationKeyAccess } from "./manager/installation-key.ts";
 export { managerAccess, type PolicyRule, policyRules, rbacObjects } from "./schema/rbac.ts";
 export { type AccessSubject, missingAccess, rightInWords, type SingleRight, singleRights } from "./schema/missing-access.ts";
 export {

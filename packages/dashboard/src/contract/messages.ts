@@ -154,7 +154,8 @@ const harmless = /^[\w@%+=:,./-]+$/;
 export function shellCommand(texts: readonly string[], ...values: readonly ShellValue[]): string {
   let command = texts[0] ?? "";
   for (const [index, value] of values.entries()) {
-    if (typeof value === "string") command += shellWord(value);
+    // A name that begins with a dash would be taken for an option, such as another server; no name in Kubernetes does.
+    if (typeof value === "string") command += shellWord(command.endsWith(" ") ? value.replace(/^-/, "?") : value);
     else if (value.length === 0) command = command.trimEnd();
     else command += value.map(shellWord).join(" ");
     command += texts[index + 1] ?? "";
@@ -162,9 +163,9 @@ export function shellCommand(texts: readonly string[], ...values: readonly Shell
   return command;
 }
 
-/** Nothing that Kubernetes stores by that name has control characters in it, so that what is shown instead of them finds nothing. */
+/** Nothing that Kubernetes stores by that name has control characters in it, or others that nobody sees, so that what is shown instead of them finds nothing. */
 function shellWord(value: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what it is about
-  const visible = value.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+  const visible = value.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "?");
   return harmless.test(visible) ? visible : `'${visible.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -196,7 +196,7 @@ test.each<readonly [string, (disk: LossyDisk, current: string) => Promise<void>,
 
 test(
   "20,000 certificates get to a slow disk although the process is killed again and again, and hardly one is read twice",
-  { timeout: 120_000 },
+  { timeout: 900_000 },
   async () => {
     const contents = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`web-${index}`, `${index}`]));
     const manifest = manifestOf(contents);

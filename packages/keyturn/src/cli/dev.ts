@@ -113,7 +113,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   if (signal.aborted) return;
   await using stack = new AsyncDisposableStack();
   const begun = await Promise.all(stories.map((begin) => begin(cluster, stack)));
-  const settings: typeof given = { ...Object.assign({}, ...begun.map(({ flags = {} }) => flags)), ...given };
+  const settings: typeof given = { "jwks.serving": "true", ...Object.assign({}, ...begun.map(({ flags = {} }) => flags)), ...given };
   const { secret, access } = secretAccess();
   const page = Promise.withResolvers<Dashboard>();
   const controllers = controllersOf(features, settings, console.environment);

@@ -1,5 +1,5 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
-import { managerAccess, systemClock } from "@keyturn/runtime";
+import { type AccessRule, managerAccess, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine, findingsText } from "../doctor/doctor.ts";
 import type { Feature } from "../feature/feature.ts";
@@ -8,6 +8,7 @@ import { operatorFlags } from "../operator-flags.ts";
 import { paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
 import { outputFlag, printed } from "./output.ts";
+import { leaseNameOf } from "./manifests.ts";
 import { inSession } from "./session.ts";
 
 const flags = {
@@ -48,7 +49,10 @@ export async function doctorCommand(
     operatorNamespace: operatorNamespace ?? "default",
     controllerAccess: declared,
     leaderElection: leaderElect && operatorNamespace !== undefined,
+    leases: controllers.map(leaseNameOf),
   });
+  const own = operatorNamespace ?? "default";
+  const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));
   const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
   const findings = await inSession(given, console, (session) =>
     examine({
@@ -56,7 +60,7 @@ export async function doctorCommand(
       clock: systemClock,
       features: chosen,
       controllers: leaderElect ? controllers.map(({ name }) => name) : [],
-      access: [...declared, ...manager.access, ...inPlaces],
+      access: [...here, ...manager.access, ...inPlaces],
       namespaces,
       operatorNamespace,
       serviceAccount,

@@ -48,6 +48,11 @@ export function rbacFlags(registry: readonly Feature[] = features): readonly Fla
 
 const labels = { "app.kubernetes.io/name": keyturn.name };
 
+/** The Lease that a controller's leader holds. */
+export function leaseNameOf({ name }: Pick<ControllerDefinition, "name">): string {
+  return `${keyturn.name}-${name}`;
+}
+
 /** The Roles, ClusterRoles and bindings as YAML documents. */
 export function renderRbac(options: {
   readonly controllers: readonly ControllerDefinition[];
@@ -65,6 +70,7 @@ export function renderRbac(options: {
     operatorNamespace: options.serviceAccount.namespace,
     controllerAccess: declared,
     leaderElection: options.leaderElection,
+    leases: options.controllers.map(leaseNameOf),
   });
   return yamlDocuments(
     rbacObjects({

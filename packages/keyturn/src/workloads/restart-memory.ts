@@ -1,5 +1,5 @@
 // What was restarted, when and for what, kept in the operator's own namespace: whoever may write a workload can take annotations off it, or put some on.
-import { type Client, type DeepReadonly, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
+import { type AccessRule, type Client, type DeepReadonly, defineKind, isApiError, type KubeObject, type Stored } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../feature/feature.ts";
 import { RestartTimes } from "./annotations.ts";
@@ -64,12 +64,17 @@ export function adoptedMemory(labelled: readonly Workload[], restartedAtMs: (wor
   );
 }
 
-/**
- * A Lease, because the operator may write those in its own namespace anyway, and nobody else writes there. Nobody holds it.
- */
+/** A Lease, which no tenant has a reason to write in that namespace. Nobody holds it. */
 const Lease = defineKind({ group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true });
 const name = `${keyturn.name}-restarts`;
 const annotation = `${keyturn.domain}/restarts`;
+
+/** What is needed to remember. */
+export const restartMemoryAccess: readonly AccessRule[] = [
+  { kind: Lease, verbs: ["get", "update"], resourceNames: [name], inOwnNamespace: true, why: "to remember what was restarted" },
+  // A name cannot be asked for here.
+  { kind: Lease, verbs: ["create"], inOwnNamespace: true, why: "to remember what was restarted" },
+];
 
 /** All annotations of an object take 256 KiB at most; an entry has some 150 bytes, and at most 600. */
 const maxEntries = 1000;

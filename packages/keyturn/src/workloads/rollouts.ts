@@ -33,7 +33,7 @@ import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { adoptedMemory, rememberedAfter, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { adoptedMemory, rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -438,6 +438,7 @@ function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: RolloutsOp
     ...(checkAdmission
       ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
       : []),
+    ...restartMemoryAccess,
     { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
   ];

@@ -27,6 +27,8 @@ export interface AccessRule {
   readonly resourceNames?: readonly string[];
   /** Limits the rule to this namespace, wherever else the operator works. Default everywhere that it works. */
   readonly namespace?: string;
+  /** Limits the rule to the namespace that the operator itself is in. */
+  readonly inOwnNamespace?: true;
   /** One sentence for the reference: what the right is used for. */
   readonly why: string;
 }

@@ -7,10 +7,19 @@ import { Secret } from "../client/builtin-kinds.ts";
 import type { AccessRule } from "../controller/controller.ts";
 import type { Operator } from "../controller/owned-objects.ts";
 
-/** In the operator's own namespace. */
-export const installationKeyAccess: readonly AccessRule[] = [
-  { kind: Secret, verbs: ["get", "create"], why: "to keep the installation's own key, with which it knows what it has written" },
-];
+/** What a controller needs that asks for the key: nobody else can read it, and of other Secrets it shows nothing. */
+export function installationKeyAccess(operator: Operator): readonly AccessRule[] {
+  const why = "to keep the installation's own key, with which it knows what it has written";
+  return [
+    { kind: Secret, verbs: ["get"], resourceNames: [nameOfKey(operator)], inOwnNamespace: true, why },
+    // A name cannot be asked for here.
+    { kind: Secret, verbs: ["create"], inOwnNamespace: true, why },
+  ];
+}
+
+function nameOfKey({ name }: Operator): string {
+  return `${name}-installation-key`;
+}
 
 const keyBytes = 32;
 const dataKey = "key";
@@ -25,7 +34,7 @@ export function installationKey(
   client: Pick<Client, "get" | "create">,
   { operator, namespace, nowMs }: { readonly operator: Operator; readonly namespace: string; readonly nowMs: () => number },
 ): InstallationKey {
-  const name = { namespace, name: `${operator.name}-installation-key` };
+  const name = { namespace, name: nameOfKey(operator) };
   let known: Uint8Array | undefined;
   let refusedMs: number | undefined;
   const read = async (signal: AbortSignal): Promise<Uint8Array | undefined> => {

@@ -305,7 +305,14 @@ export function checkLeaseTimes({ leaseDurationMs, renewDeadlineMs, retryPeriodM
 
 // The rights that elections need.
 
-/** What a process with elections does with Leases, in the one namespace where it keeps them. */
-export const leaseAccess: readonly AccessRule[] = [
-  { kind: leaseKind, verbs: ["get", "create", "update"], why: "to hold one Lease per controller, so that only one replica acts at a time" },
-];
+/** What a process with elections does with Leases, in the one namespace where it keeps them: those of these names, or of any. */
+export function leaseAccess(names?: readonly string[]): readonly AccessRule[] {
+  const why = "to hold one Lease per controller, so that only one replica acts at a time";
+  if (names === undefined) return [{ kind: leaseKind, verbs: ["get", "create", "update"], why }];
+  if (names.length === 0) return [];
+  return [
+    { kind: leaseKind, verbs: ["get", "update"], resourceNames: names, why },
+    // A name cannot be asked for here.
+    { kind: leaseKind, verbs: ["create"], why },
+  ];
+}

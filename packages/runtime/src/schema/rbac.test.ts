@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AccessRule, Verb } from "../controller/controller.ts";
+import { installationKeyAccess } from "../manager/installation-key.ts";
 import { managerAccess, policyRules, rbacObjects } from "./rbac.ts";
 import { yamlDocuments } from "./crd.ts";
 
@@ -164,12 +165,6 @@ describe("rbacObjects", () => {
         namespace: system
       rules:
       - apiGroups:
-        - ""
-        resources:
-        - secrets
-        verbs:
-        - create
-      - apiGroups:
         - coordination.k8s.io
         resources:
         - leases
@@ -206,10 +201,24 @@ describe("rbacObjects", () => {
         "cluster: nodes",
         "default: events",
         "shop: configmaps secrets secrets events widgets widgets/status",
-        "system: secrets leases",
+        "system: leases",
         "web: configmaps secrets secrets events widgets widgets/status",
       ]
     `);
+  });
+
+  test("gives what is for the operator's own namespace there alone, by name where that can be", () => {
+    const objects = rbacObjects({ ...options, access: installationKeyAccess({ name: "op", domain: "op.example" }), namespaces: ["shop"] });
+    const roles = objects.flatMap((object) => ("rules" in object ? [[object.metadata.namespace, object.rules]] : []));
+    expect(roles).toEqual([
+      [
+        "system",
+        [
+          { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+          { apiGroups: [""], resources: ["secrets"], resourceNames: ["op-installation-key"], verbs: ["get"] },
+        ],
+      ],
+    ]);
   });
 
   test("makes nothing for nothing", () => {

@@ -1,7 +1,6 @@
 // RBAC objects from declared access: the least that lets the declared rules through.
 import type { KubeObject } from "../client/kind.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
-import { installationKeyAccess } from "../manager/installation-key.ts";
 import { leaseAccess } from "../manager/lease-elector.ts";
 
 /** A rule of a Role or ClusterRole. */
@@ -97,7 +96,7 @@ function compare(a: string, b: string): number {
 export function rbacObjects(options: RbacOptions): readonly (RoleObject | RoleBindingObject)[] {
   const { namespaces = [] } = options;
   const limited = namespaces.length > 0;
-  const access = options.access.filter(({ namespace }) => namespace === undefined);
+  const access = options.access.filter(({ namespace, inOwnNamespace }) => namespace === undefined && !inOwnNamespace);
   const accessIn = byNamespace(options);
   const clusterWide = access.filter(({ kind }) => !limited || !kind.namespaced);
   const namespaced = limited ? access.filter(({ kind }) => kind.namespaced) : [];
@@ -112,10 +111,11 @@ export function rbacObjects(options: RbacOptions): readonly (RoleObject | RoleBi
 }
 
 /** The rights that hold in single namespaces: given as such, and declared as such. */
-function byNamespace({ access, accessIn = {} }: RbacOptions): Readonly<Record<string, readonly AccessRule[]>> {
+function byNamespace({ access, accessIn = {}, serviceAccount }: RbacOptions): Readonly<Record<string, readonly AccessRule[]>> {
   const places = { ...accessIn };
   for (const rule of access) {
-    if (rule.namespace !== undefined) places[rule.namespace] = [...(places[rule.namespace] ?? []), rule];
+    const place = rule.inOwnNamespace ? serviceAccount.namespace : rule.namespace;
+    if (place !== undefined) places[place] = [...(places[place] ?? []), rule];
   }
   return places;
 }
@@ -177,19 +177,21 @@ export function managerAccess({
   operatorNamespace,
   controllerAccess,
   leaderElection = true,
+  leases,
 }: {
   readonly operatorNamespace: string;
   /** What the controllers declared: an Event about a cluster-scoped object goes to the namespace `default`. */
   readonly controllerAccess: readonly AccessRule[];
   /** Whether Leases are used. Default true. */
   readonly leaderElection?: boolean;
+  /** Their names, so that nobody can take those of other processes. Default: any. */
+  readonly leases?: readonly string[];
 }): ManagerAccess {
   const places: Record<string, readonly AccessRule[]> = {};
   const add = (namespace: string, rules: readonly AccessRule[]): void => {
     places[namespace] = [...(places[namespace] ?? []), ...rules];
   };
-  if (leaderElection) add(operatorNamespace, leaseAccess);
-  add(operatorNamespace, installationKeyAccess);
+  if (leaderElection) add(operatorNamespace, leaseAccess(leases));
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
   return { access: eventAccess, accessIn: places };
 }

@@ -16,6 +16,7 @@ import { leftOut, type Member } from "./ids.ts";
 import { MemberSet, type SetState } from "./members.ts";
 import { defaultLimits } from "./blast-radius.ts";
 import { newestSettled } from "./history.ts";
+import { wordsOf } from "./words.ts";
 import { type ChecksumPlan, planChecksum, type PublishingPolicy } from "./plan.ts";
 
 export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, maxAnnouncementMs: 3_600_000, publishEmpty: false, limits: defaultLimits };
@@ -133,9 +134,13 @@ export class PublishedWorld {
   }
 
   /** Lets the objects as they are through, as `keyturn checksum allow` does. */
-  allow(): void {
-    const [newest] = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
-    this.announceChanges(60_000, confirmationOf(newest?.spec.ids ?? [], this.#live));
+  allow(key?: AnnouncementKey): void {
+    const newestFirst = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
+    const words = key ? wordsOf(newestFirst.map(keepCheckSum(place.prefix))).newest : new Map();
+    const gone = Array.from(words).flatMap(([name, { change }]) =>
+      change.to === undefined || this.#live.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
+    );
+    this.announceChanges(60_000, confirmationOf(newestFirst[0]?.spec.ids ?? [], this.#live, gone), key);
   }
 
   create(object: CheckSumObject): void {

@@ -44,6 +44,8 @@ interface JwksControllerOptions {
   readonly name: string;
   readonly kind: Kind<JwksObject>;
   readonly readSettings: ReadSettings;
+  /** Whether nginx is run: nothing of it is watched otherwise. */
+  readonly serves: boolean;
   readonly rateLimit: WriteLimits;
   readonly configMapIntervalMs: number;
   /** Which objects are looked after. */
@@ -52,17 +54,17 @@ interface JwksControllerOptions {
 
 /** The controller of one of the two kinds. */
 export function jwksController(options: JwksControllerOptions): ControllerDefinition {
-  const { name, kind, readSettings, rateLimit, configMapIntervalMs, selects } = options;
+  const { name, kind, readSettings, serves, rateLimit, configMapIntervalMs, selects } = options;
   return {
     name,
-    access: jwksAccess,
+    access: jwksAccess(serves),
     backoff,
     setup(scope) {
       const passed: PassedSources = {
         secrets: new PassedStates(({ type }) => type === "empty"),
         merged: new PassedStates((document) => document === ""),
       };
-      const watches = watchJwks(scope, { kind, readSettings, passed });
+      const watches = watchJwks(scope, { kind, readSettings, serves, passed });
       const metrics = keyMetrics(scope.metrics, kind);
       return reconcileWith<Observation, never, never, JwksPlan>(
         scope,
@@ -116,8 +118,8 @@ export interface JwksWatches {
   readonly objects: Cache<Stored<JwksObject>>;
   readonly secrets: Cache<CertificateSecret>;
   readonly configMaps: Cache<Stored<ConfigMap>>;
-  readonly deployments: Cache<Stored<Deployment>>;
-  readonly services: Cache<Stored<Service>>;
+  /** nginx's objects besides; undefined where it is not run. */
+  readonly serving: { readonly deployments: Cache<Stored<Deployment>>; readonly services: Cache<Stored<Service>> } | undefined;
   /** The documents in ConfigMaps of others that ask to be merged. */
   readonly merged: Cache<string>;
 }
@@ -131,7 +133,7 @@ const secretFields = "type!=helm.sh/release.v1,type!=kubernetes.io/service-accou
 /** Declares the watches and what they trigger. Of others' objects nothing is watched: who has a name that is wanted is found out by the write, which leaves it alone. */
 function watchJwks(
   scope: ControllerScope,
-  { kind, readSettings, passed }: { readonly kind: Kind<JwksObject>; readonly readSettings: ReadSettings; readonly passed: PassedSources },
+  { kind, readSettings, serves, passed }: Pick<JwksControllerOptions, "kind" | "readSettings" | "serves"> & { readonly passed: PassedSources },
 ): JwksWatches {
   const ours = { labels: managedBySelector(keyturn), indexes: { owner: (object: KubeObject) => ownerKeysOf(object, kind) } };
   const watches: JwksWatches = {
@@ -140,8 +142,12 @@ function watchJwks(
     }),
     secrets: scope.watch(Secret, { keep: keepCertificateSecret, fields: secretFields }),
     configMaps: scope.watch<ConfigMap, Stored<ConfigMap>>(ConfigMap, ours),
-    deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
-    services: scope.watch<Service, Stored<Service>>(Service, ours),
+    serving: serves
+      ? {
+          deployments: scope.watch<Deployment, Stored<Deployment>>(Deployment, ours),
+          services: scope.watch<Service, Stored<Service>>(Service, ours),
+        }
+      : undefined,
     merged: scope.watch(ConfigMap, { labels: `${mergedLabel}=true`, keep: (configMap: ConfigMap) => documentOf(configMap) ?? "" }),
   };
   scope.trigger(watches.objects);
@@ -155,7 +161,7 @@ function watchJwks(
     passed.secrets.changed(change.key, change.type === "added" ? undefined : change.previous, objects);
     return objects;
   });
-  const owned: readonly Cache<KubeObject>[] = [watches.configMaps, watches.deployments, watches.services];
+  const owned: readonly Cache<KubeObject>[] = [watches.configMaps, ...Object.values(watches.serving ?? {})];
   for (const cache of owned) scope.trigger(cache, (change) => statesOf(change).flatMap((object) => ownerKeysOf(object, kind)));
   return watches;
 }
@@ -193,15 +199,21 @@ function rulesFor(kind: Kind): readonly AccessRule[] {
   ];
 }
 
-export const jwksAccess: readonly AccessRule[] = [
-  ...rulesFor(JWKSConfig),
-  ...rulesFor(JWKS),
-  { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
-  { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
-  { kind: Deployment, verbs: changed, why: "to run nginx" },
-  { kind: Service, verbs: changed, why: "to make nginx reachable" },
-  { kind: Pod, verbs: ["list"], why: "to tell why pods of nginx do not get ready" },
-];
+/** Whoever may create Deployments may run any image: that is asked for only where nginx is run. */
+export function jwksAccess(serves: boolean): readonly AccessRule[] {
+  const serving: readonly AccessRule[] = [
+    { kind: Deployment, verbs: changed, why: "to run nginx (with --jwks.serving)" },
+    { kind: Service, verbs: changed, why: "to make nginx reachable (with --jwks.serving)" },
+    { kind: Pod, verbs: ["list"], why: "to tell why pods of nginx do not get ready (with --jwks.serving)" },
+  ];
+  return [
+    ...rulesFor(JWKSConfig),
+    ...rulesFor(JWKS),
+    { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
+    { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
+    ...(serves ? serving : []),
+  ];
+}
 
 // What is published, in numbers: for alerts about keys that are missing, or whose certificate is about to expire.
 

@@ -17,10 +17,19 @@ describe("both controllers", () => {
 });
 
 test("the operator may neither make nor delete the objects that users make", () => {
-  const rules = policyRules(jwksAccess).filter(({ apiGroups }) => apiGroups.some((group) => group === "keyturn.io" || group === "rieset.io"));
+  const rules = policyRules(jwksAccess(true)).filter(({ apiGroups }) => apiGroups.some((group) => group === "keyturn.io" || group === "rieset.io"));
   const verbs = new Set(rules.flatMap((rule) => rule.verbs));
   expect([...verbs].toSorted()).toEqual(["get", "list", "patch", "update", "watch"]);
   const updated = rules.filter((rule) => rule.verbs.includes("update")).flatMap(({ resources }) => resources);
   expect(updated).toEqual(["jwksconfigs/finalizers", "jwks/finalizers"]);
-  expect(policyRules(jwksAccess).find(({ resources }) => resources.includes("secrets"))?.verbs).toEqual(["list", "watch"]);
+  expect(policyRules(jwksAccess(true)).find(({ resources }) => resources.includes("secrets"))?.verbs).toEqual(["list", "watch"]);
+});
+
+test("the operator may run nothing unless the installation serves documents", () => {
+  const runs = (serves: boolean): readonly string[] =>
+    policyRules(jwksAccess(serves)).flatMap(({ resources }) => resources.filter((each) => ["deployments", "services", "pods"].includes(each)));
+  expect(runs(false)).toEqual([]);
+  expect(runs(true).toSorted()).toEqual(["deployments", "pods", "services"]);
+  const [controller] = jwksFeature.controllers((flag) => flag.parse(undefined));
+  expect(controller?.access).toEqual(jwksAccess(false));
 });

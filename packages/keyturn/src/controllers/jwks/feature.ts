@@ -20,6 +20,7 @@ export const jwksFeature: Feature = {
   },
   onByDefault: true,
   flags: Object.values(jwksFlags),
+  rightsFlags: [{ flag: jwksFlags.serving, is: "true" }],
   metrics: jwksMetrics,
   kinds: [JWKSConfig, JWKS],
   reasons: jwksReasons,
@@ -29,7 +30,7 @@ export const jwksFeature: Feature = {
   records: jwksRecords,
   controllers(flag) {
     const rateLimit = { minIntervalMs: flag(jwksFlags.reconcileInterval), maxPerMinute: flag(jwksFlags.reconcilesPerMinute) };
-    const common = { rateLimit, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag) };
+    const common = { rateLimit, configMapIntervalMs: flag(jwksFlags.configMapInterval), selects: selectionOf(flag), serves: flag(jwksFlags.serving) };
     const nginx = nginxInstallation(flag);
     const readConfig = decoded(JWKSConfig.decode, settingsOfJwksConfig, nginx);
     const readJwks = decoded(JWKS.decode, settingsOfJwks, nginx);

@@ -1,9 +1,11 @@
 // The flags of the feature: how often something may be done for one object, and how nginx runs in this installation.
 import type { FlagReader } from "../../feature/feature.ts";
-import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, textFlag, textFlagWithDefault } from "../../feature/flag.ts";
+import { choiceFlag, durationFlag, type Flag, listFlag, numberFlag, switchFlag, textFlag, textFlagWithDefault } from "../../feature/flag.ts";
 
 /** How nginx is run in this installation: what objects get that ask for nothing, and the most that they may ask for. */
 export interface NginxInstallation {
+  /** Whether it is run at all: the operator has no right to make Deployments otherwise. */
+  readonly serves: boolean;
   readonly image: string;
   /** Other images that a JWKSConfig may choose. */
   readonly allowedImages: readonly string[];
@@ -53,6 +55,11 @@ export const jwksFlags = {
     name: "jwks.configmap-interval",
     default: "1m",
     help: "the least time between two changes of one published ConfigMap; later changes are made together; 0 = off. New keys and revocations do not wait",
+  }),
+  serving: switchFlag({
+    name: "jwks.serving",
+    default: false,
+    help: "serve documents by nginx where objects ask for it; needs rights on Deployments and Services",
   }),
   nginxImage: textFlagWithDefault({
     name: "jwks.nginx-image",
@@ -138,6 +145,7 @@ export const jwksFlags = {
 /** How nginx runs, from the flags. */
 export function nginxInstallation(flag: FlagReader): NginxInstallation {
   return {
+    serves: flag(jwksFlags.serving),
     image: flag(jwksFlags.nginxImage),
     allowedImages: flag(jwksFlags.nginxAllowedImages),
     replicas: flag(jwksFlags.nginxReplicas),

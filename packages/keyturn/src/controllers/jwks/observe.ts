@@ -191,15 +191,14 @@ async function podsOf(
   }
 }
 
-function ownedBy(key: ObjectKey, settings: SettingsResult, { configMaps, deployments, services }: JwksWatches): readonly OwnedObject[] {
+function ownedBy(key: ObjectKey, settings: SettingsResult, { configMaps, serving }: JwksWatches): readonly OwnedObject[] {
   const { namespace = "", name } = nameOf(key);
   const named = (...names: readonly string[]): readonly ObjectKey[] => names.map((each) => keyOf({ namespace, name: each }));
   const configMapName = settings.ok ? settings.settings.configMapName : name;
   const nginx = settings.ok ? settings.settings.nginx : undefined;
   const wanted: readonly (readonly [Cache<Stored<KubeObject>>, readonly ObjectKey[]])[] = [
     [configMaps, named(configMapName, ...(nginx ? [nginx.configMapName] : []))],
-    [deployments, named(nginx?.name ?? name)],
-    [services, named(nginx?.name ?? name)],
+    ...Object.values(serving ?? {}).map((cache) => [cache, named(nginx?.name ?? name)] as const),
   ];
   return wanted.flatMap(([cache, keys]) =>
     [...new Set([...keys, ...cache.byIndex("owner", key)])].flatMap((each) => {

@@ -157,7 +157,9 @@ function nginxSettings(
 
 /** Whoever may write a JWKSConfig is not thereby allowed to run any image, in any number, with any device. */
 function notAllowed({ image, replicas, resources }: NginxSpec, installation: NginxInstallation): string | undefined {
-  const { allowedImages, maxReplicas, maxResources } = installation;
+  const { serves, allowedImages, maxReplicas, maxResources } = installation;
+  if (!serves)
+    return "this installation publishes documents and does not serve them; switch that on with --jwks.serving (chart: controllers.jwks.serving), or leave nginxConfigMapName out";
   if (image !== undefined && ![installation.image, ...allowedImages].includes(image)) {
     return `the image ${image} is not allowed in this installation; ${[installation.image, ...allowedImages].join(", ")} are (--jwks.nginx-allowed-images)`;
   }

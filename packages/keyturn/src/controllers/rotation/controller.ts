@@ -4,6 +4,7 @@ import {
   type BackoffOptions,
   type ControllerDefinition,
   fieldManagerOf,
+  installationKeyAccess,
   type Kind,
   type Moment,
   nameOf,
@@ -175,6 +176,7 @@ function rotationAccess(kinds: readonly Kind[]): readonly AccessRule[] {
     { kind: RotationTarget, verbs: ["get", "list", "watch"], why: "to know the targets" },
     { kind: JWKSConfig, verbs: ["list", "watch"], why: "to know which keys are published, for targets that wait for that" },
     { kind: RotationTarget, subresource: "status", verbs: ["patch"], why: "to report" },
+    ...installationKeyAccess(keyturn),
     ...kinds.map((kind): AccessRule => {
       const isHistory = kind.group === "" && kind.plural === "secrets";
       return {

@@ -68,6 +68,10 @@ export function injectionPatch(pod: Pod, { namespace, settings, proxyEnv }: Inje
     ...members("/metadata/annotations", pod.metadata.annotations, {
       "istio.io/rev": settings.revision || "default",
       "kubectl.kubernetes.io/default-container": apps[0]?.name ?? proxyName,
+      "kubectl.kubernetes.io/default-logs-container": apps[0]?.name ?? proxyName,
+      "prometheus.io/path": "/stats/prometheus",
+      "prometheus.io/port": "15020",
+      "prometheus.io/scrape": "true",
       [statusKey]: statusOf(settings, { init, volumes: injectedVolumes }),
     }),
     ...members("/metadata/labels", pod.metadata.labels, {
@@ -185,6 +189,10 @@ function proxyContainer({ pod, apps, namespace, settings, proxyEnv }: TemplateDa
     resources: settings.resources,
     securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, runAsGroup: 1337, runAsNonRoot: true, runAsUser: 1337 },
     volumeMounts: [
+      { name: "workload-socket", mountPath: "/var/run/secrets/workload-spiffe-uds" },
+      { name: "credential-socket", mountPath: "/var/run/secrets/credential-uds" },
+      { name: "workload-certs", mountPath: "/var/run/secrets/workload-spiffe-credentials" },
+      { name: "istio-ca-crl", mountPath: "/var/run/secrets/istio/crl" },
       { name: "istiod-ca-cert", mountPath: "/var/run/secrets/istio" },
       { name: "istio-data", mountPath: "/var/lib/istio/data" },
       { name: "istio-envoy", mountPath: "/etc/istio/proxy" },
@@ -198,11 +206,15 @@ function proxyContainer({ pod, apps, namespace, settings, proxyEnv }: TemplateDa
 function proxyVolumes(): readonly (Volume & Readonly<Record<string, unknown>>)[] {
   const fields = ["labels", "annotations"].map((field) => ({ path: field, fieldRef: { fieldPath: `metadata.${field}` } }));
   return [
+    { name: "workload-socket", emptyDir: {} },
+    { name: "credential-socket", emptyDir: {} },
+    { name: "workload-certs", emptyDir: {} },
     { name: "istio-envoy", emptyDir: { medium: "Memory" } },
     { name: "istio-data", emptyDir: {} },
     { name: "istio-podinfo", downwardAPI: { items: fields } },
     { name: "istio-token", projected: { sources: [serviceAccountToken] } },
     { name: "istiod-ca-cert", configMap: { name: "istio-ca-root-cert" } },
+    { name: "istio-ca-crl", configMap: { name: "istio-ca-crl", optional: true } },
   ];
 }
 

@@ -129,6 +129,8 @@ class StandIn implements Istiod {
       this.#serve(incoming, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     });
     this.#server.on("secureConnection", () => this.connections++);
+    // As istiod's: a server that closes idle connections sooner does so at times while a question is on its way.
+    this.#server.keepAliveTimeout = 90_000;
   }
 
   async listen(): Promise<void> {
