@@ -100,7 +100,7 @@ const errorsAllowed = 3;
 /** A median of normal values is that much less certain than their mean: √(π/2). */
 const medianPenalty = Math.sqrt(Math.PI / 2);
 /** Less than this is never held against anybody: between two runs more changes than the rounds of one can show, such as how the kernel placed the processes. */
-const leastAllowed = 0.05;
+const minAllowed = 0.05;
 
 /**
  * Compares two sets of rounds. The noise is what the rounds themselves show: the standard deviation of their logarithms around each set's own mean, both sets together.
@@ -112,7 +112,7 @@ export function compareRounds(before: readonly number[], now: readonly number[])
   }
   const medians = { before: quantile(before, 0.5), now: quantile(now, 0.5) };
   const error = noiseOf([before, now]) * Math.sqrt(1 / before.length + 1 / now.length) * medianPenalty;
-  const allowed = Math.exp(Math.max(errorsAllowed * error, Math.log(1 + leastAllowed)));
+  const allowed = Math.exp(Math.max(errorsAllowed * error, Math.log(1 + minAllowed)));
   return { ...medians, allowed, worse: medians.now / medians.before > allowed };
 }
 

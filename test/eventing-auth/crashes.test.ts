@@ -15,7 +15,7 @@ const flags: Flags = { "eventing-auth.rotate-after": "24h", "eventing-auth.rotat
 /** The provider counts. */
 interface CountingWorld extends CrashWorld {
   /** How many applications there ever were at once. */
-  readonly mostAtOnce: () => number;
+  readonly maxAtOnce: () => number;
 }
 
 async function openWorld(): Promise<CountingWorld> {
@@ -28,7 +28,7 @@ async function openWorld(): Promise<CountingWorld> {
   return {
     place,
     points,
-    mostAtOnce: () => most,
+    maxAtOnce: () => most,
     async [Symbol.asyncDispose]() {
       await place[Symbol.asyncDispose]();
       await points[Symbol.asyncDispose]();
@@ -37,11 +37,11 @@ async function openWorld(): Promise<CountingWorld> {
 }
 
 /** One application with one client secret, which is the one in the runtime's Secret; nothing else was left behind. */
-async function isWhole({ place, mostAtOnce }: CountingWorld): Promise<void> {
+async function isWhole({ place, maxAtOnce }: CountingWorld): Promise<void> {
   await place.isWhole();
   await soon(() => expect(place.tenant.applications().map(({ secrets }) => secrets.length)).toEqual([1]));
   await place.isReady();
-  expect(mostAtOnce()).toBe(1);
+  expect(maxAtOnce()).toBe(1);
 }
 
 const creation: Phase<CountingWorld> = {
@@ -96,9 +96,9 @@ const deletion: Phase<CountingWorld> = {
     // Every run begins at the same point, so that the n-th write is the same one in all of them.
     await soon(async () => expect((await world.place.auth())?.metadata.deletionTimestamp).toBeDefined());
   },
-  async isDone({ place, mostAtOnce }) {
+  async isDone({ place, maxAtOnce }) {
     await place.isGone();
-    expect(mostAtOnce()).toBe(1);
+    expect(maxAtOnce()).toBe(1);
     expect(place.tenant.applications()).toEqual([]);
     expect(await place.targetSecret()).toBeUndefined();
   },

@@ -200,8 +200,8 @@ test(
       }
     });
     // Each socket on which too much came was given up at once.
-    const mostBytes = ({ socketCount }: Counted): number => burstBytes + socketCount() * readSize + (performance.now() - startedMs) * bytesPerMs;
-    expect(namesOf(hostile.filter(({ server }) => server.readBytes() > mostBytes(server)))).toEqual([]);
+    const maxBytes = ({ socketCount }: Counted): number => burstBytes + socketCount() * readSize + (performance.now() - startedMs) * bytesPerMs;
+    expect(namesOf(hostile.filter(({ server }) => server.readBytes() > maxBytes(server)))).toEqual([]);
     expect(namesOf(hostile.filter(({ server }) => server.peakSockets() > 3))).toEqual([]);
     expect(targets.every((target) => target.observe().type === "observed")).toBe(true);
   },

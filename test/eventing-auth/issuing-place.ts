@@ -41,7 +41,7 @@ export interface StartOptions {
   readonly leaderElection?: boolean;
 }
 
-/** The name of the Secret in the runtime's cluster; the document's. */
+/** The name of the Secret in the runtime's cluster; the predecessor's. */
 const targetSecretName = "eventing-webhook-auth";
 
 /** Two clusters and several operators on a busy machine take their time. */
@@ -55,7 +55,7 @@ export interface PlaceOptions {
   readonly tenant?: IasStandIn;
 }
 
-/** The cluster of the runtime: the given one, or the one whose kubeconfig the environment names, as the document has it. */
+/** The cluster of the runtime: the given one, or the one whose kubeconfig the environment names, as the predecessor's documentation has it. */
 async function openTarget(
   cluster: ClusterAccess,
 ): Promise<{ readonly client: Client; readonly kubeconfigIn: (namespace: string) => Promise<string> }> {

@@ -252,15 +252,15 @@ describe("workloads with a sidecar that is behind", () => {
     await install(cluster(), { ...operator, controllers: { ...operator.controllers, sidecars }, hostAliases }, ...wait);
     istiod.configure({ tag: sidecarTags[1] });
     await cluster().apply(istiod.configMap());
-    let mostAtOnce = 0;
+    let maxAtOnce = 0;
     await soon(async () => {
       const now = await deployments(mesh);
-      mostAtOnce = Math.max(mostAtOnce, now.filter(isRolling).length);
+      maxAtOnce = Math.max(maxAtOnce, now.filter(isRolling).length);
       const pods = await podsOf(cluster(), mesh, "");
       expect(pods.map((pod) => [isReady(pod), JSON.stringify(pod.spec).includes(`proxyv2:${sidecarTags[1]}`)])).toEqual(
         names.map(() => [true, true]),
       );
     });
-    expect(mostAtOnce).toBe(1);
+    expect(maxAtOnce).toBe(1);
   });
 });

@@ -1,12 +1,15 @@
-// One controller of the registry on a simulated API server, in virtual time: what it writes, what it says, and an API server that refuses what the test says.
+// One controller of the registry in a world of its own, in virtual time: what it writes and says while users do what they do, and whoever refuses a write of it.
 import {
   apiVersionOf,
+  ConnectionError,
   ConfigMap,
   type ControllerDefinition,
+  type createHttpTransport,
   DaemonSet,
   Deployment,
+  Ingress,
+  isRecord,
   type Kind,
-  type KubeObject,
   type Logger,
   MutatingWebhookConfiguration,
   Namespace,
@@ -20,225 +23,200 @@ import {
   StatefulSet,
   type Transport,
   type TransportRequest,
+  type TransportResponse,
 } from "@keyturn/runtime";
-import { modelOperator, objectOr, ProcessClock, SimulatedApiServer, SimulatedNetwork, stringOr, VirtualClock } from "@keyturn/runtime/testing";
-import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import {
+  type JsonObject,
+  modelOperator,
+  objectOr,
+  ProcessClock,
+  SimulatedApiServer,
+  SimulatedNetwork,
+  stringOr,
+  VirtualClock,
+} from "@keyturn/runtime/testing";
+import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { RotationTarget, rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { ApplicationDirectory, handlers } from "../../packages/keyturn/src/dev/stand-ins/ias-directory.ts";
+import { routeOf } from "../../packages/keyturn/src/dev/stand-ins/ias-failures.ts";
+import { TokenSigner } from "../../packages/keyturn/src/dev/stand-ins/ias-protocol.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { pausedAnnotation } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
-import { defaultSpec } from "../../packages/keyturn/test/jwks-world.ts";
+import { restartedAtAnnotation } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { statusResponse } from "../support/simulated-operator.ts";
+import { type Change, namespace, type Scenario, tenantUrl } from "./scenarios.ts";
 import { Toy } from "./toy-feature.ts";
 
-const namespace = "default";
+/** In steps, because some work, such as reading certificates, takes turns of the real event loop. */
 const stepMs = 2_000;
-const { certificate, privateKey } = makeCertificate();
-const { nginxConfigMapName: _, ...jwksSpec } = defaultSpec;
 
-/** What makes a controller write something. */
-export interface Scenario {
-  /** In order. The one that `tells` names can be paused. */
-  readonly objects: readonly (readonly [Kind, KubeObject & Readonly<Record<string, unknown>>])[];
-  /** The write that matters, as a part of its path. */
-  readonly write: string;
-  /** The object whose condition tells; without one, Events about `tells` do. */
-  readonly condition?: readonly [Kind, string];
-  /** Whom Events are about. */
-  readonly tells: string;
-  readonly flags?: Readonly<Record<string, string>>;
-}
+/** How a write is refused: with an HTTP status, or by a connection that is cut. */
+export type Refusal = { readonly status: number; readonly reason: string } | "cut";
 
-const named = (name: string, more: object = {}) => ({ metadata: { namespace, name, ...more } });
-const tls = { ...named("tls"), data: secretData(certificate, privateKey) };
-const labels = { app: "web" };
-const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1" }] } };
-const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-1", uid: "", controller: true };
+/** How the controller is made; `open` leads to the servers outside that the world has. */
+export type MakeController = (open: typeof createHttpTransport) => ControllerDefinition;
 
-/** By the controller's name. */
-export const scenarios: Readonly<Record<string, Scenario>> = {
-  toys: { objects: [[Toy, { ...named("bear"), spec: { colour: "red" } }]], write: "/configmaps/bear", condition: [Toy, "bear"], tells: "bear" },
-  jwks: {
-    objects: [
-      [Secret, tls],
-      [JWKSConfig, { ...named("site"), spec: jwksSpec }],
-    ],
-    write: "/configmaps/keys",
-    condition: [JWKSConfig, "site"],
-    tells: "site",
-  },
-  "jwks-rieset": {
-    objects: [
-      [Secret, tls],
-      [JWKS, { ...named("site"), spec: jwksSpec }],
-    ],
-    write: "/configmaps/keys",
-    condition: [JWKS, "site"],
-    tells: "site",
-  },
-  rotation: {
-    objects: [
-      [
-        RotationTarget,
-        {
-          ...named("a"),
-          spec: {
-            deletionMode: "keep",
-            whenUnfilled: "Backfill",
-            changePolicy: "Settled",
-            rotationSet: "keys",
-            rotationOrder: 1,
-            rotationDelay: "1s",
-          },
-        },
-      ],
-      [Secret, { ...named("source", { annotations: { [rotationSetAnnotation]: "keys", [sourceAnnotation]: "true" } }), data: { value: "djE=" } }],
-    ],
-    write: "/secrets",
-    condition: [RotationTarget, "a"],
-    tells: "a",
-  },
-  checksum: {
-    objects: [
-      [Namespace, { metadata: { name: namespace, labels: { "keyturn.io/checksum": "enabled" } } }],
-      [Secret, { ...named("shop-1", { annotations: { [defaultVersionAnnotation]: "1" } }), type: "kubernetes.io/tls", data: tls.data }],
-    ],
-    write: "/secretchecksums",
-    tells: namespace,
-    flags: { "checksum.kinds": "secrets" },
-  },
-  "eventing-auth": {
-    objects: [[EventingAuth, { ...named("runtime"), spec: {} }]],
-    flags: { "eventing-auth.credentials-namespace": namespace, "eventing-auth.kubeconfig-namespace": namespace },
-    write: "/eventingauths/runtime",
-    condition: [EventingAuth, "runtime"],
-    tells: "runtime",
-  },
-  "eventing-auth-kyma": { objects: [[Kyma, { ...named("runtime"), spec: {} }]], write: "/eventingauths", tells: "runtime" },
-  sidecars: {
-    objects: [
-      [
-        Deployment,
-        {
-          ...named("web"),
-          spec: { replicas: 1, selector: { matchLabels: labels }, template },
-          status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
-        },
-      ],
-      // A pod with a sidecar that no webhook would inject today.
-      [
-        ReplicaSet,
-        { ...named("web-1", { labels, ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "", controller: true }] }) },
-      ],
-      [
-        Pod,
-        {
-          ...named("web-1-x", { labels: { ...labels, "pod-template-hash": "1" }, ownerReferences: [replicaSet] }),
-          spec: {
-            containers: [
-              { name: "app", image: "app:1" },
-              { name: "istio-proxy", image: "istio/proxyv2:1.26.0" },
-            ],
-          },
-        },
-      ],
-    ],
-    write: "/deployments/web",
-    tells: "web",
-    flags: { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0" },
-  },
-};
-
-/** How writes are refused. */
-export interface Refusal {
-  readonly status: number;
-  readonly reason: string;
-}
-
-/** The world. */
 export class PromisedWorld {
   readonly #clock = new VirtualClock();
-  readonly server = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(1) });
+  readonly #server = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(1) });
+  readonly #runtime = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(1) });
+  readonly #tenant = new ApplicationDirectory();
+  readonly #signer = new TokenSigner();
   readonly #scenario: Scenario;
-  /** Writes that were sent, but for Leases and Events: `PATCH configmaps/keys`. */
+  /** Every write that was sent, but for Events, in the shape of `PATCH configmaps/keys`; what was refused included. */
   readonly writes: string[] = [];
   /** Every Event: `Warning Forbidden site`. */
   readonly events: string[] = [];
   readonly logs: string[] = [];
-  /** How the write that matters is refused. */
-  refusal: Refusal | undefined;
+  /** By what failed: how often it had in a row, at each failure. */
+  readonly failures = new Map<string, number[]>();
+  /** Which write is refused, and how. */
+  refused: { readonly write: string; readonly how: Refusal } | undefined;
 
-  constructor(scenario: Scenario, controller: ControllerDefinition, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
+  constructor(scenario: Scenario, controller: MakeController, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
     this.#scenario = scenario;
-    const kinds = [Toy, JWKSConfig, JWKS, RotationTarget, SecretCheckSum, EventingAuth, Kyma];
-    const others = [Deployment, StatefulSet, DaemonSet, ReplicaSet, Pod, Service, ConfigMap, Namespace, Secret, MutatingWebhookConfiguration];
-    for (const kind of [...kinds, ...others]) this.server.serve(kind);
-    const network = new SimulatedNetwork({ server: this.server, clock: this.#clock, random: seededRandom(2) });
-    const transport = this.#listing(network.connect({ name: "one", clock: new ProcessClock(this.#clock) }));
-    const say = (_: unknown, text: string): void => void this.logs.push(text);
+    const kinds = [Toy, JWKSConfig, JWKS, RotationTarget, SecretCheckSum, IngressCheckSum, EventingAuth, Kyma];
+    const others = [
+      Deployment,
+      StatefulSet,
+      DaemonSet,
+      ReplicaSet,
+      Pod,
+      Service,
+      ConfigMap,
+      Ingress,
+      Namespace,
+      Secret,
+      MutatingWebhookConfiguration,
+    ];
+    for (const kind of [...kinds, ...others]) this.#server.serve(kind);
+    const say = (fields: unknown, text: string): void => {
+      this.logs.push(text);
+      const { key, part, failures } = isRecord(fields) ? fields : {};
+      if (typeof failures !== "number") return;
+      const which = `${String(key)} ${String(part)}`;
+      this.failures.set(which, [...(this.failures.get(which) ?? []), failures]);
+    };
     const log: Logger = { debug() {}, info: say, warn: say, error: say, child: () => log };
+    const open = ({ server }: { readonly server: string }): Transport =>
+      server === tenantUrl ? this.#toTenant() : this.#listing("runtime's ", this.#wireTo(this.#runtime));
+    const transport = this.#listing("", this.#wireTo(this.#server));
     const context = { name: "one", transport, clock: this.#clock, random: seededRandom(3), incarnation: 1, signal: new AbortController().signal };
-    void modelOperator("one", { controllers: [controller], operator: keyturn, elects: false, dryRun, log }).start(context);
+    void modelOperator("one", { controllers: [controller(open)], operator: keyturn, elects: false, dryRun, log }).start(context);
   }
 
-  #listing(wire: Transport): Transport {
+  #wireTo(server: SimulatedApiServer): Transport {
+    const network = new SimulatedNetwork({ server, clock: this.#clock, random: seededRandom(2) });
+    return network.connect({ name: "one", clock: new ProcessClock(this.#clock) });
+  }
+
+  #listing(where: string, wire: Transport): Transport {
     return {
       send: async (request, signal) => {
-        const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/default\//, "");
-        if (request.method === "GET" || path.includes("leases/") || path.endsWith("/leases")) return wire.send(request, signal);
+        const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
+        if (request.method === "GET" || request.path.includes("dryRun=All")) return wire.send(request, signal);
         if (path.startsWith("events")) {
           const { type, reason, regarding } = objectOr(JSON.parse(request.body ?? "{}"));
           this.events.push(`${stringOr(type, "")} ${stringOr(reason, "")} ${stringOr(objectOr(regarding)["name"], "")}`);
           return wire.send(request, signal);
         }
-        if (!request.path.includes("dryRun=All")) this.writes.push(`${request.method} ${path}`);
-        if (!this.refusal || !this.#matters(request)) return wire.send(request, signal);
-        const { status, reason } = this.refusal;
-        const body = JSON.stringify({ kind: "Status", status: "Failure", code: status, reason, message: "no" });
-        return { status, headers: { "content-type": "application/json" }, body: once(body) };
+        return this.#answerOf(this.#shapeOf(`${where}${request.method} ${path}`, request)) ?? wire.send(request, signal);
       },
       close: () => wire.close(),
     };
   }
 
-  #matters({ path }: TransportRequest): boolean {
-    const plain = path.replace(/\?.*/, "");
-    return plain.includes(this.#scenario.write) && !plain.endsWith("/status");
+  #toTenant(): Transport {
+    return {
+      send: async (request) => {
+        const { pathname, searchParams: query } = new URL(request.path, tenantUrl);
+        const route = routeOf(request.method, pathname);
+        if (!route || route.step === "token") return answer(200, JSON.stringify({ access_token: "a token" }));
+        const refused = request.method === "GET" ? undefined : this.#answerOf(`tenant's ${route.step}`);
+        if (refused) return refused;
+        const tenant = {
+          url: tenantUrl,
+          username: "admin",
+          password: "admin",
+          directory: this.#tenant,
+          signer: this.#signer,
+          shownAfterMs: 0,
+        } as const;
+        const { authorization } = request.headers ?? {};
+        const given = { ...route, query, authorization, body: request.body ?? "" };
+        const { status, body, headers } = await handlers[route.step](given, { ...tenant, clientIdFrom: "first-secret", nowMs: this.#clock.now() });
+        return answer(status, body, headers);
+      },
+      close: () => undefined,
+    };
   }
 
-  /** Puts the scenario's objects in place. */
-  put({ paused = false } = {}): void {
-    const { objects, tells } = this.#scenario;
-    for (const [kind, object] of objects) {
-      const annotations = { ...object.metadata.annotations, ...(paused && object.metadata.name === tells && { [pausedAnnotation]: "true" }) };
-      // The uids of owners are those that their objects got.
-      const text = JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...object, metadata: { ...object.metadata, annotations } });
-      const body = text.replaceAll('"uid":""', `"uid":"${this.#uidOfOwner(kind)}"`);
+  /** Lists a write. How it is refused, if it is. */
+  #answerOf(write: string): TransportResponse | undefined {
+    this.writes.push(write);
+    if (this.refused?.write !== write) return undefined;
+    if (this.refused.how === "cut") throw new ConnectionError("cut");
+    return statusResponse(this.refused.how);
+  }
+
+  /** Names that are made up are all the same, and a name that is only in the body is shown. */
+  #shapeOf(line: string, { body }: TransportRequest): string {
+    const name = line.includes("POST ") ? `/${stringOr(objectOr(objectOr(JSON.parse(body ?? "{}"))["metadata"])["name"], "")}` : "";
+    return `${line}${name}`.replace(this.#scenario.madeUp ?? /$^/, "…");
+  }
+
+  /** What users do, in the order of the scenario. */
+  change(changes: readonly Change[], { paused = false } = {}): void {
+    for (const { kind, object, isGone } of changes) {
       const path = objectPath(kind, { ...(kind.namespaced && { namespace }), name: object.metadata.name ?? "" });
+      if (isGone) {
+        this.#ask({ method: "DELETE", path });
+        continue;
+      }
+      const annotations = {
+        ...object.metadata.annotations,
+        ...(paused && object.metadata.name === this.#scenario.tells && { [pausedAnnotation]: "true" }),
+      };
+      const text = JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...object, metadata: { ...object.metadata, annotations } });
+      const body = text
+        .replaceAll('"uid":""', `"uid":"${this.#uidOfOwner(kind)}"`)
+        .replaceAll('restartedAt":""', `restartedAt":"${this.#restartedAt}"`);
       for (const subresource of "status" in object ? ["", "/status"] : [""]) {
-        this.#ask({
-          method: "PATCH",
-          path: `${path}${subresource}?fieldManager=user&force=true`,
-          headers: { "content-type": "application/apply-patch+yaml" },
-          body,
-        });
+        const headers = { "content-type": "application/apply-patch+yaml" };
+        this.#ask({ method: "PATCH", path: `${path}${subresource}?fieldManager=user&force=true`, headers, body });
       }
     }
   }
 
+  /** A change that is another for each count, and brings a run. */
+  churn(count: number): void {
+    const { churn, life } = this.#scenario;
+    const annotated = ({ kind, object: { metadata, ...rest } }: Change): Change => ({
+      kind,
+      object: { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, "example.com/count": String(count) } } },
+    });
+    this.change(churn?.(count) ?? (life[0] ?? []).map(annotated));
+  }
+
+  /** Owners have the uids that they were given. */
   #uidOfOwner(kind: Kind): string {
     const [owner, name] = kind === Pod ? [ReplicaSet, "web-1"] : [Deployment, "web"];
-    return stringOr(objectOr(this.server.store.get(resourceOf(owner), `${namespace}/${name}`)?.["metadata"])["uid"], "none");
+    return stringOr(objectOr(this.#server.store.get(resourceOf(owner), `${namespace}/${name}`)?.["metadata"])["uid"], "none");
+  }
+
+  /** New pods of a restarted workload have its template's annotation. */
+  get #restartedAt(): string {
+    const template = objectOr(objectOr(this.#server.store.get(resourceOf(Deployment), `${namespace}/web`)?.["spec"])["template"]);
+    return stringOr(objectOr(objectOr(template["metadata"])["annotations"])[restartedAtAnnotation], "");
   }
 
   #ask(request: TransportRequest): void {
-    const answer = this.server.handle(request);
+    const answer = this.#server.handle(request);
     if (answer.type === "answer" && answer.status >= 300) throw new Error(`${request.path}: ${answer.body}`);
   }
 
-  /** In steps, because some work, such as reading certificates, takes turns of the real event loop. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.#clock.now() + ms;
     while (this.#clock.now() < untilMs) {
@@ -247,22 +225,27 @@ export class PromisedWorld {
     }
   }
 
-  /** Writes that matter. */
-  get wanted(): readonly string[] {
-    return this.writes.filter((write) => `/${write.split(" ")[1]}`.includes(this.#scenario.write) && !write.endsWith("/status"));
+  /** What Ready says of the object that has conditions: `False Forbidden`. Undefined if there is none, or no condition. */
+  get ready(): string | undefined {
+    const { condition, tells } = this.#scenario;
+    return condition && readyOf(this.#server.store.get(resourceOf(condition), `${namespace}/${tells}`));
   }
 
-  /** Whether something is told of a failure: in the condition if there is one, in Events in any case. */
-  get told(): { readonly condition: boolean; readonly event: boolean } {
-    const { condition, tells } = this.#scenario;
-    const status = condition && JSON.stringify(this.server.store.get(resourceOf(condition[0]), `${namespace}/${condition[1]}`)?.["status"] ?? {});
-    return {
-      condition: status === undefined || /"status":"False"[^}]*"type":"Ready"|"type":"Ready"[^}]*"status":"False"/.test(status),
-      event: this.events.some((event) => event.startsWith("Warning ") && event.endsWith(` ${tells}`)),
-    };
+  /** Whether Ready is False of any object of that kind. */
+  get isAnyUnready(): boolean {
+    const { condition } = this.#scenario;
+    return (
+      condition !== undefined && this.#server.store.list(resourceOf(condition)).some(([, object]) => readyOf(object)?.startsWith("False") === true)
+    );
   }
 }
 
-async function* once(body: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  yield new TextEncoder().encode(body);
+function readyOf(object: JsonObject | undefined): string | undefined {
+  const { conditions } = objectOr(object?.["status"]);
+  const ready = (Array.isArray(conditions) ? conditions : []).map(objectOr).find(({ type }) => type === "Ready");
+  return ready && `${stringOr(ready["status"], "")} ${stringOr(ready["reason"], "")}`;
+}
+
+function answer(status: number, body: string, headers: Readonly<Record<string, string>> = { "content-type": "application/json" }): TransportResponse {
+  return { status, headers, body: ReadableStream.from([new TextEncoder().encode(body)]) };
 }

@@ -1,96 +1,176 @@
 // What the engine promises holds for every controller of the registry, and for one more: on a simulated API server, in virtual time.
+import type { ControllerDefinition } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
+import { issuingController } from "../../packages/keyturn/src/controllers/eventing-auth/controller.ts";
+import { readSettings } from "../../packages/keyturn/src/controllers/eventing-auth/flags.ts";
+import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
+import { selectsAll } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
-import { PromisedWorld, type Refusal, scenarios } from "./promised-world.ts";
+import { type MakeController, PromisedWorld, type Refusal } from "./promised-world.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
 import { toyFeature } from "./toy-feature.ts";
 
-const registry = [...features, toyFeature];
-/** Checksums of Ingresses are made by the same controller as those of Secrets, made with other settings. */
-const twins = new Set(["checksum-ingress"]);
-const names = registry
-  .flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, {}, {}).flag).map(({ name }) => name))
-  .filter((name) => !twins.has(name));
-
-function world(name: string, options: { readonly dryRun?: boolean } = {}): PromisedWorld {
-  const scenario = scenarios[name];
-  const { flags = {} } = scenario ?? {};
-  const controllers = registry.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, flags, {}).flag));
-  const controller = controllers.find((each) => each.name === name);
-  if (!scenario || !controller) throw new Error(`nothing is known that would make ${name} write something`);
-  return new PromisedWorld(scenario, controller, options);
-}
-
-const refusals: readonly Refusal[] = [
-  { status: 403, reason: "Forbidden" },
-  { status: 422, reason: "Invalid" },
-  { status: 429, reason: "TooManyRequests" },
-  { status: 500, reason: "InternalError" },
-  { status: 503, reason: "ServiceUnavailable" },
-];
 const minute = 60_000;
 
-describe.each(names)("%s", (name) => {
-  test("writes, or this says nothing", async () => {
-    const { pass, put, ...rest } = bound(world(name));
-    await pass(20_000);
-    put();
-    await pass(minute);
-    expect(rest.wanted()).not.toEqual([]);
+function controllersOf({ flags = {} }: Pick<Scenario, "flags">): readonly ControllerDefinition[] {
+  const flag: FlagReader = (each) => readFlags({ each }, flags, {}).each;
+  return [...features, toyFeature].flatMap((feature) => feature.controllers(flag));
+}
+
+function makeController(name: string, scenario: Scenario): MakeController {
+  const controller = controllersOf(scenario).find((each) => each.name === name);
+  if (!controller) throw new Error(`there is no controller ${name}`);
+  if (name !== "eventing-auth") return () => controller;
+  // What the registry makes, but for the way to the servers outside.
+  const settings = readSettings((flag) => readFlags({ flag }, scenario.flags ?? {}, {}).flag);
+  return (openTransport) =>
+    issuingController({ selects: selectsAll, settings, provider: { type: "ias", allowHttp: false, timeoutMs: 10_000 }, openTransport });
+}
+
+async function started(name: string, options: { readonly dryRun?: boolean } = {}): Promise<PromisedWorld> {
+  const scenario = scenarioOf(name);
+  const world = new PromisedWorld(scenario, makeController(name, scenario), options);
+  await world.pass(20_000);
+  return world;
+}
+
+function scenarioOf(name: string): Scenario {
+  const scenario = scenarios[name];
+  if (!scenario) throw new Error(`nothing is known that would make ${name} write something`);
+  return scenario;
+}
+
+/** What is written while all goes well, each once, and what Ready says after each change. */
+async function calmLife(name: string) {
+  const world = await started(name);
+  const readies: (string | undefined)[] = [];
+  for (const changes of scenarioOf(name).life) {
+    world.change(changes);
+    await world.pass(2 * minute);
+    readies.push(world.ready);
+  }
+  return { name, writes: [...new Set(world.writes)], readies };
+}
+
+const lives = await Promise.all(Object.keys(scenarios).map(calmLife));
+
+const others: readonly Refusal[] = [
+  { status: 409, reason: "Conflict" },
+  { status: 422, reason: "Invalid" },
+  { status: 500, reason: "InternalError" },
+  "cut",
+  { status: 404, reason: "NotFound" },
+  { status: 429, reason: "TooManyRequests" },
+  { status: 400, reason: "BadRequest" },
+  { status: 401, reason: "Unauthorized" },
+  { status: 418, reason: "Teapot" },
+];
+/** Each write is refused in these two ways, and in one more, which is another for the next write. */
+const refusalsOf = (index: number): readonly Refusal[] => [
+  { status: 403, reason: "Forbidden" },
+  { status: 503, reason: "ServiceUnavailable" },
+  others[index % others.length] ?? "cut",
+];
+const inWords = (how: Refusal): string => (how === "cut" ? "a cut connection" : String(how.status));
+
+/** Whoever has not been given the right restarts workloads all the same, and remembers no restarts: that is logged, and no failure. */
+const isToldOtherwise = (write: string, how: Refusal): boolean => write.endsWith(" leases/keyturn-restarts") && how !== "cut" && how.status === 403;
+
+/** Every write of every controller, and every way to refuse it that is tried. */
+const cases = lives.flatMap(({ name, writes, readies }) =>
+  writes.flatMap((write, index) =>
+    refusalsOf(index)
+      .filter((how) => !isToldOtherwise(write, how))
+      .map((how) => ({ name, write, how, refusal: inWords(how), readies })),
+  ),
+);
+
+test.each(cases)(
+  "$name: `$write`, refused with $refusal, is told within a minute, tried ever less often, and goes on by itself",
+  async ({ name, write, how, readies }) => {
+    const world = await started(name);
+    const tries = (): number => world.writes.filter((each) => each === write).length;
+    const warnings = (): number => world.events.filter((event) => event.startsWith("Warning ")).length;
+    world.refused = { write, how };
+    for (const [index, changes] of scenarioOf(name).life.entries()) {
+      const before = { tries: tries(), warnings: warnings() };
+      world.change(changes);
+      for (let seconds = 0; seconds < 90 && tries() === before.tries; seconds += 6) await world.pass(6_000);
+      if (world.refused && tries() > before.tries) {
+        await world.pass(minute);
+        expect(warnings()).toBeGreaterThan(before.warnings);
+        // Of a status that cannot be written, Events alone can tell.
+        if (!write.endsWith("/status") && world.ready !== undefined) expect(world.isAnyUnready).toBe(true);
+        const first = tries() - before.tries;
+        // The identity provider is asked three times in a run.
+        expect(first).toBeLessThan(write.startsWith("tenant's ") ? 45 : 30);
+        await world.pass(15 * minute);
+        const more = tries() - before.tries - first;
+        expect(more).toBeGreaterThan(0);
+        expect(more).toBeLessThan(45);
+        world.refused = undefined;
+        const then = tries();
+        await world.pass(6 * minute);
+        expect(tries()).toBeGreaterThan(then);
+      }
+      await world.pass(2 * minute);
+      if (!world.refused) expect(world.ready).toBe(readies[index]);
+    }
+    expect(world.refused).toBeUndefined();
+  },
+);
+
+describe.each(lives)("$name", ({ name, writes }) => {
+  test("tells of a failure, and does not forget how often it failed, while changes keep coming", async () => {
+    const world = await started(name);
+    const [first = []] = scenarioOf(name).life;
+    const write = writes.find((each) => !each.endsWith("/status")) ?? "";
+    world.refused = { write, how: { status: 503, reason: "ServiceUnavailable" } };
+    world.change(first);
+    for (let count = 0; count < 20; count++) {
+      await world.pass(3_000);
+      world.churn(count);
+    }
+    expect(world.events.filter((event) => event.startsWith("Warning "))).not.toEqual([]);
+    for (let count = 20; count < 100; count++) {
+      world.churn(count);
+      await world.pass(3_000);
+    }
+    expect(world.failures.size).toBeGreaterThan(0);
+    for (const failures of world.failures.values()) expect(failures).toEqual(failures.toSorted((a, b) => a - b));
+    // A change of what the plan is made from is tried at once, and brings a run for each of its objects at most.
+    expect(world.writes.filter((each) => each === write).length).toBeLessThan(100 * (first.length + 2));
   });
 
-  test.each(refusals)(
-    "a write that is refused with $status shows in its condition and an Event within a minute, and is tried again",
-    async (refusal) => {
-      const promised = world(name);
-      const { pass, put, wanted } = bound(promised);
-      await pass(20_000);
-      promised.refusal = refusal;
-      put();
-      await pass(minute);
-      expect(promised.told).toEqual({ condition: true, event: true });
-      const tries = wanted().length;
-      expect(tries).toBeLessThan(20);
-      await pass(15 * minute);
-      expect(wanted().length).toBeGreaterThan(tries);
-      expect(wanted().length).toBeLessThan(tries + 60);
-      promised.refusal = undefined;
-      const before = wanted().length;
-      await pass(15 * minute);
-      expect(wanted().length).toBeGreaterThan(before);
-      const after = wanted().length;
-      await pass(30 * minute);
-      expect(wanted().length).toBeLessThanOrEqual(after + 1);
-    },
-  );
-
-  test("a paused object is left alone", async () => {
-    const { pass, put, wanted } = bound(world(name));
-    await pass(20_000);
-    put({ paused: true });
-    await pass(15 * minute);
-    expect(wanted()).toEqual([]);
+  test("leaves a paused object alone", async () => {
+    const { life, ofIt } = scenarioOf(name);
+    const world = await started(name);
+    for (const changes of life) {
+      world.change(
+        changes.filter(({ isGone }) => !isGone),
+        { paused: true },
+      );
+      await world.pass(5 * minute);
+    }
+    expect(world.writes.filter((write) => write.includes(ofIt) && !write.endsWith("/status"))).toEqual([]);
   });
 
-  test("a dry run changes nothing anywhere, records nothing, and says what it would do", async () => {
-    const promised = world(name, { dryRun: true });
-    const { pass, put } = bound(promised);
-    await pass(20_000);
-    put();
-    await pass(15 * minute);
-    expect([promised.writes, promised.events]).toEqual([[], []]);
-    expect(promised.logs.filter((text) => /withheld/.test(text))).not.toEqual([]);
+  test("changes nothing anywhere in a dry run, records nothing, and says what it would do", async () => {
+    const world = await started(name, { dryRun: true });
+    for (const changes of scenarioOf(name).life) {
+      world.change(changes);
+      await world.pass(5 * minute);
+    }
+    expect([world.writes, world.events]).toEqual([[], []]);
+    expect(world.logs.filter((text) => /withheld/.test(text))).not.toEqual([]);
   });
 });
 
-function bound(promised: PromisedWorld) {
-  return {
-    pass: (ms: number) => promised.pass(ms),
-    put: (options?: { readonly paused?: boolean }) => promised.put(options),
-    wanted: () => promised.wanted,
-  };
-}
-
 test("every controller has its scenario", () => {
-  expect(Object.keys(scenarios).toSorted()).toEqual(names.toSorted());
+  expect(Object.keys(scenarios).toSorted()).toEqual(
+    controllersOf({})
+      .map(({ name }) => name)
+      .toSorted(),
+  );
 });

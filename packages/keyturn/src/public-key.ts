@@ -116,7 +116,7 @@ function requiredMembers(key: KeyMembers): object {
 }
 
 /** The entries of a Secret that can hold a public key: the first that is there counts, also if it is empty. */
-export const publicKeyEntries = ["tls.crt", "tls.pub", "public.pem", "ca.crt"] as const;
+const publicKeyEntries = ["tls.crt", "tls.pub", "public.pem", "ca.crt"] as const;
 
 /** The first of them that a Secret has, with its value. */
 export function publicKeyEntryOf(data: Readonly<Record<string, string>> | undefined): readonly [name: string, encoded: string] | undefined {

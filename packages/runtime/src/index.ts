@@ -119,7 +119,8 @@ export type {
   Step,
   Write,
 } from "./controller/plan.ts";
-export { type LeftAlone, type Planner, type ReconcileOptions, reconcileWith } from "./controller/reconcile.ts";
+export type { LeftAlone, Planner, ReconcileOptions } from "./controller/planner.ts";
+export { reconcileWith } from "./controller/reconcile.ts";
 export { TermEndedError } from "./controller/run.ts";
 export { covers } from "./controller/stored-form.ts";
 export { annotationsChanged, generationChanged, labelsChanged, statesOf } from "./controller/trigger.ts";

@@ -99,7 +99,7 @@ function stageRecord(step: StageName, sources: readonly RecordSource[]): Omit<St
 /** How each stage is called and laid out. */
 export const stageLayouts: readonly StageLayout[] = features.map(stageLayout);
 
-export function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
+function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
   const { verb, noun } = stage;
   const [one, many] = noun;
   return { step: name, verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`, one, many, ...records.layout };

@@ -1,7 +1,7 @@
-import type { Condition } from "@keyturn/runtime";
+import { type Condition, defineKind } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
 import type { Flag } from "./flag.ts";
-import { servingFor, pausedAnnotation, pausedConditions, pauseInWords, pauseOf, selectionOf, selectsAll } from "./pause-and-selection.ts";
+import { leavesUnserved, pausedAnnotation, pauseInWords, pauseOf, selectionOf, type Selects, selectsAll, servingFor } from "./pause-and-selection.ts";
 
 const now = Date.parse("2026-03-04T12:00:00Z");
 
@@ -49,29 +49,34 @@ describe("the selection", () => {
   });
 });
 
-describe("the condition of a paused object", () => {
+describe("an object of a controller whose keys stand for one object each", () => {
+  const kind = defineKind({ group: "toys.example", version: "v1", kind: "Toy", plural: "toys", namespaced: true });
+  const leaves = (
+    annotations: Readonly<Record<string, string>>,
+    { status, selects = selectsAll }: { readonly status?: object; readonly selects?: Selects },
+  ) => {
+    const metadata = { namespace: "shop", name: "bear", uid: "1", resourceVersion: "1", annotations };
+    return leavesUnserved({ objects: { get: () => ({ metadata, ...status }) } as never, kind, selects })("shop/bear", now);
+  };
   const ready: Condition = { type: "Ready", status: "True", reason: "Published", message: "2 keys", lastTransitionTime: "2026-03-01T00:00:00Z" };
+  const paused = { [pausedAnnotation]: "2026-03-04T12:00:01Z" };
 
-  it("is ready or not as it was, with another reason", () => {
-    expect(pausedConditions([ready], { untilMs: undefined }, { generation: 3, nowMs: now })).toEqual([
-      {
-        type: "Ready",
-        status: "True",
-        reason: "Paused",
-        message: "left as it is while it has the annotation keyturn.io/paused",
-        observedGeneration: 3,
-        lastTransitionTime: "2026-03-01T00:00:00Z",
-      },
-    ]);
+  it("is ready or not as it was while it is paused, with another reason, and looked at again when that ends", () => {
+    const message = "left as it is while it has the annotation keyturn.io/paused, until 2026-03-04T12:00:01.000Z";
+    expect(leaves(paused, { status: { status: { conditions: [ready] } } })).toMatchObject({
+      type: "paused",
+      status: [{ conditions: { Ready: { status: "True", reason: "Paused", message } } }],
+      untilMs: now + 1000,
+    });
   });
 
-  it("is unknown for an object that nobody has looked at yet", () => {
-    expect(pausedConditions([], { untilMs: undefined }, { generation: 1, nowMs: now })).toMatchObject([{ status: "Unknown", reason: "Paused" }]);
+  it("is unknown if nobody has looked at it yet", () => {
+    expect(leaves(paused, {})).toMatchObject({ status: [{ conditions: { Ready: { status: "Unknown", reason: "Paused" } } }] });
   });
 
-  it("is the very same list when it is said already", () => {
-    const paused = pausedConditions([ready], { untilMs: now + 1 }, { generation: 3, nowMs: now });
-    expect(pausedConditions(paused, { untilMs: now + 1 }, { generation: 3, nowMs: now + 5 })).toBe(paused);
+  it("is none of ours if it is not selected, paused or not, and served otherwise", () => {
+    expect(leaves(paused, { selects: () => false })).toEqual({ type: "notSelected" });
+    expect(leaves({}, {})).toBeUndefined();
   });
 });
 

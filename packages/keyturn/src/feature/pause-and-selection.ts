@@ -1,7 +1,6 @@
 // Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
 import {
   type Cache,
-  type Condition,
   findCondition,
   type Kind,
   type KubeObject,
@@ -9,8 +8,6 @@ import {
   type LeftAlone,
   type ObjectKey,
   parseLabelSelector,
-  type PlannedEvent,
-  setCondition,
   type StatusObject,
   type Stored,
 } from "@keyturn/runtime";
@@ -49,7 +46,7 @@ export interface Pause {
 /** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
 export type Serving = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "notSelected" };
 
-/** As much of an object as attention depends on. */
+/** As much of an object as it depends on. */
 type Regarded = Pick<KubeObject["metadata"], "namespace" | "labels" | "annotations">;
 
 /** The part of it that does not change with the time: whether an object is selected at all. */
@@ -94,30 +91,6 @@ export function pauseOf(text: string | undefined, nowMs: number): Pause | undefi
 export function pauseInWords({ untilMs, by = "it" }: Pause): string {
   const end = untilMs === undefined ? "" : `, until ${new Date(untilMs).toISOString()}`;
   return `left as it is while ${by} has the annotation ${pausedAnnotation}${end}`;
-}
-
-/** How long until a pause ends by itself, as a reconcile's outcome. */
-export function afterPause({ untilMs }: Pause, nowMs: number): { readonly requeueAfterMs?: number } {
-  return untilMs === undefined ? {} : { requeueAfterMs: Math.max(0, untilMs - nowMs) };
-}
-
-/**
- * The conditions of a paused object. Whether it is ready is as it was when it was last looked at, so that nobody is alarmed by a pause; only the reason is
- * new. Resuming writes the conditions anew.
- */
-export function pausedConditions(
-  before: readonly Condition[],
-  pause: Pause,
-  { type = "Ready", generation, nowMs }: { readonly type?: string; readonly generation: number | undefined; readonly nowMs: number },
-): readonly Condition[] {
-  const status = before.find((condition) => condition.type === type)?.status ?? "Unknown";
-  const message = pauseInWords(pause);
-  return setCondition(before, { type, status, reason: pausedReason, message, observedGeneration: generation }, nowMs);
-}
-
-/** The Event when a pause begins. */
-export function pausedEvent(pause: Pause): PlannedEvent {
-  return { type: "Normal", reason: pausedReason, message: pauseInWords(pause) };
 }
 
 // Pause and selection for controllers whose keys stand for one object each.

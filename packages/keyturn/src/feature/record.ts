@@ -247,7 +247,7 @@ export function objectRef(kind: Kind, { namespace = "", name }: { readonly names
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, resource: resourceOf(kind), namespace, name };
 }
 
-export function conditionViews(conditions: readonly DeepReadonly<Condition>[] = []): readonly ConditionView[] {
+function conditionViews(conditions: readonly DeepReadonly<Condition>[] = []): readonly ConditionView[] {
   return conditions.map(({ type, status, reason, message, lastTransitionTime }) => ({
     type,
     status,

@@ -37,7 +37,7 @@ export async function askAdmission(client: Client, source: PodSource, signal: Ab
 }
 
 /** The same as an inspection, if it says that nobody may be restarted; `reason` is the same whoever wants the restart. */
-export function admissionFailure(admission: Admission): Extract<Inspection, { readonly type: "unknown" }> | undefined {
+function admissionFailure(admission: Admission): Extract<Inspection, { readonly type: "unknown" }> | undefined {
   const { type } = admission;
   if (type === "refused") return { type: "unknown", reason: "PodRefused", message: `the API server would refuse a new pod: ${admission.message}` };
   if (type === "failed") return { type: "unknown", reason: "WebhookFailed", message: `the API server: ${admission.message}` };

@@ -15,6 +15,11 @@ export interface Plan<Look = never, Action = never> {
   readonly events?: readonly PlannedEvent[];
   /** When time alone changes the plan, by the API server's clock. */
   readonly nextAtMs?: number | undefined;
+  /**
+   * Nothing was decided: a limit of the controller's own, or changes that still go on, hold the key back until `nextAtMs`. That is neither success nor
+   * failure: of a key that fails, what was said of it and its backoff stay. Only with no steps.
+   */
+  readonly deferred?: boolean;
   /** Parts that a limit of the controller's own holds back in this plan. If they were refused before, their backoff is not forgotten meanwhile. */
   readonly heldBack?: readonly HeldBack[];
   /** The rate limit does not count, as for a revocation. */

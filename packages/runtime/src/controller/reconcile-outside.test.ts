@@ -7,7 +7,8 @@ import { EngineRig, Widget } from "./engine-rig.fixture.ts";
 import { TerminalError, TransientError } from "./failure.ts";
 import { isBeingDeleted } from "./finalizer.ts";
 import type { ConditionReport, Plan, ReasonTable, StatusReport } from "./plan.ts";
-import { type Planner, type ReconcileOptions, reconcileWith } from "./reconcile.ts";
+import type { Planner, ReconcileOptions } from "./planner.ts";
+import { reconcileWith } from "./reconcile.ts";
 
 const reasons = {
   Ready: { meaning: "All is well.", health: "healthy" },

@@ -6,9 +6,11 @@ import { keyOfObject, nameOf, type Stored } from "../client/kind.ts";
 import type { TransportRequest } from "../client/transport.ts";
 import type { ControllerScope, Reconcile } from "./controller.ts";
 import { EngineRig, type Refusal, Widget } from "./engine-rig.fixture.ts";
+import { TerminalError } from "./failure.ts";
 import { canonicalJson, liveIn } from "./owned-objects.ts";
 import type { Moment, Plan, ReasonTable, StatusReport, Write } from "./plan.ts";
-import { type Planner, type ReconcileOptions, reconcileWith } from "./reconcile.ts";
+import type { Planner, ReconcileOptions } from "./planner.ts";
+import { reconcileWith } from "./reconcile.ts";
 import { statusDigest } from "./status.ts";
 
 const reasons = {
@@ -255,6 +257,46 @@ describe("a write that fails", () => {
     expect(rig.reasons).toEqual(["Made", "Forbidden"]);
   });
 
+  test("of one status of several is told of that object alone: what is said of the others is no change that brings the next run", async () => {
+    rig.put("a", { text: "one" });
+    rig.put("b", { text: "one" });
+    rig.refuse = refusing(({ path }) => path.includes("/widgets/a/status"), unavailable);
+    rig.start((scope) => {
+      const objects = scope.watch<Widget, Stored<Widget>>(Widget);
+      scope.trigger(objects, () => ["all"]);
+      const all = () => Array.from(objects.entries(), ([, object]) => ({ kind: Widget, object }));
+      const Ready = { status: "True", reason: "Ready", message: "made" } as const;
+      const status = () => all().map((regarding) => ({ regarding, conditions: { Ready } }));
+      return reconcileWith(scope, { observe: all, plan: () => ({ steps: [], status: status() }), regarding: all }, { reasons });
+    });
+    expect((await rig.during(60_000)).length).toBeLessThan(25);
+    expect([rig.condition("a"), rig.condition("b")]).toEqual([undefined, "True Ready"]);
+    expect(rig.events.map(({ reason, object }) => `${reason} ${object.name}`)).toEqual(["ServerError a"]);
+    rig.refuse = () => undefined;
+    await rig.during(60_000);
+    expect([rig.condition("a"), rig.condition("b")]).toEqual(["True Ready", "True Ready"]);
+  });
+
+  test("that is worded otherwise each time floods nobody, and another spec is answered at once", async () => {
+    rig.put("a", { text: "one" });
+    let tries = 0;
+    rig.start(
+      widgets(
+        {},
+        {
+          look: () => Promise.reject(new TerminalError(`refused for the ${++tries}. time`, { reason: "PartRefused" })),
+          plan: () => ({ steps: [{ verb: "look", at: undefined as never }], status: [] }),
+        },
+      ),
+    );
+    await rig.during(60_000);
+    expect(tries).toBeLessThan(12);
+    const before = tries;
+    rig.put("a", { text: "two" });
+    await rig.during(1_000);
+    expect(JSON.stringify(rig.status("a"))).toContain(`refused for the ${before + 1}. time`);
+  });
+
   test("because the name is taken is told, and goes on by itself within five minutes of when the other goes, although no watch shows that", async () => {
     rig.put("a", { text: "one" });
     rig.putForeign("a");
@@ -477,6 +519,56 @@ describe("the rate limit", () => {
     for (let second = 0; second < 12; second++) if ((await rig.during(1_000)).some((request) => request.includes("configmaps"))) tries.push(second);
     expect(tries).toEqual([0, 3, 6, 10]);
     expect(rig.results).not.toContain("success");
+  });
+});
+
+describe("a plan that waits for a limit of its own", () => {
+  /** Nothing is decided within a second of a change, as while a burst goes on. */
+  function debounced(status = false): (scope: ControllerScope) => Reconcile {
+    return widgets(
+      {},
+      {
+        plan(observed, moment) {
+          const changedMs = Number(observed.widget.spec.parts?.["at"] ?? 0);
+          const { nowMs } = moment;
+          const untilMs = changedMs + 1_000;
+          const { steps: _, ...plan } = planWidget(observed, moment);
+          return untilMs > nowMs ? { steps: [], status: status ? plan.status : [], deferred: true, nextAtMs: untilMs } : planWidget(observed, moment);
+        },
+      },
+    );
+  }
+  const touch = (): void => rig.put("a", { text: "one", parts: { at: String(rig.clock.now()) } });
+
+  test("is no success: a failure is told for all the changes that go on, and its backoff grows", async () => {
+    rig.refuse = refusing(isMap, unavailable);
+    touch();
+    rig.start(debounced());
+    const tries: number[] = [];
+    for (let seconds = 0; seconds < 60; seconds += 2) {
+      touch();
+      tries.push((await rig.during(2_000)).filter((request) => request.includes("configmaps")).length);
+    }
+    expect(rig.condition("a")).toBe("False ServerError");
+    expect(rig.warnings).toEqual(["ServerError"]);
+    rig.refuse = () => undefined;
+    expect(await rig.during(70_000)).toContain("PATCH widgets/a/status");
+    expect(rig.condition("a")).toBe("True Ready");
+  });
+
+  test("says why, unless there is a failure to tell of", async () => {
+    touch();
+    rig.start(debounced(true));
+    await rig.during(500);
+    expect([rig.condition("a"), rig.text("a")]).toEqual(["True Ready", undefined]);
+    await rig.during(1_000);
+    expect(rig.text("a")).toBe("one");
+    rig.refuse = refusing(isMap, forbidden);
+    rig.put("a", { text: "two" });
+    await rig.during(1_000);
+    touch();
+    await rig.during(500);
+    expect(rig.condition("a")).toBe("False Forbidden");
   });
 });
 

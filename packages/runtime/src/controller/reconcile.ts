@@ -2,77 +2,15 @@
 import { keyOf, keyOfObject, type ObjectKey, resourceOf } from "../client/kind.ts";
 import { earliest } from "../clock.ts";
 import { isRecord } from "../json.ts";
-import { type BackoffOptions, backoffDelayMs } from "../queue/backoff.ts";
-import { nextWriteAt, rememberWrite, type WriteLimits } from "../rate-limit.ts";
+import { backoffDelayMs } from "../queue/backoff.ts";
+import { nextWriteAt, rememberWrite } from "../rate-limit.ts";
 import type { ControllerScope, Outcome, Reconcile, Run } from "./controller.ts";
 import { type Failure, failureOf, isConflict, isRefusal, refusedPartBackoff, TransientError } from "./failure.ts";
 import { addFinalizer, dropFinalizer, isBeingDeleted } from "./finalizer.ts";
 import { canonicalJson, fieldManagerOf, isUpToDate, ownedWriter } from "./owned-objects.ts";
-import type { Blocker, Moment, Plan, PlannedEvent, ReasonTable, StatusObject, StatusReport, Step } from "./plan.ts";
+import type { Blocker, Moment, Plan, PlannedEvent, StatusObject, StatusReport, Step } from "./plan.ts";
+import type { Planner, ReconcileOptions } from "./planner.ts";
 import { findCondition, StatusReporter } from "./status.ts";
-
-/**
- * A controller's functions. What any but `plan` throws becomes condition, Event, metric and backoff: `TransientError` for what passes by itself,
- * `TerminalError` for what somebody has to change, errors of the client as they are.
- */
-export interface Planner<Observed, Look = never, Action = never, P extends Plan<Look, Action> = Plan<Look, Action>> {
-  /** From caches; asks the API server only what they cannot say. `nowMs` is what the plan gets. Undefined: nothing is left of the key. */
-  observe(run: Run, nowMs: number): Observed | undefined | Promise<Observed | undefined>;
-  /** Pure. Asked twice in a run only while a part is set aside. What else a plan says of itself is for `show`. */
-  plan(observed: Observed, moment: Moment): P;
-  /** Carries a `look` out. `nowMs` is what the plan got. Resolves to what is known then. */
-  look?(at: Look, observed: Observed, run: Run, nowMs: number): Promise<Observed>;
-  /** Carries a `do` out. `nowMs` is what the plan got. Resolves to what is known then. Never called in a dry run. */
-  act?(action: Action, observed: Observed, run: Run, nowMs: number): Promise<Observed>;
-  /** Counts a change that was made, before its Events are recorded. Never called in a dry run, nor for an `apply` that changed nothing. */
-  done?(step: Exclude<Step<Look, Action>, { readonly verb: "look" }>, run: Run): void;
-  /** Counts or logs that an object was let go. Never called in a dry run. */
-  released?(plan: P, run: Run): void;
-  /** All steps are done and all is reported, in a dry run as if: for what the controller remembers of the key. */
-  completed?(observed: Observed, run: Run): void;
-  /** Whose conditions and Events tell of a failed run, and whom Events are about that name nobody. Default: nobody. */
-  regarding?(key: ObjectKey): readonly StatusObject[];
-  /** What they are to say of it. Default: `Ready` is False, with the failure's reason and message. */
-  failed?(failure: Failure, regarding: readonly StatusObject[]): readonly StatusReport[];
-  /** Held before anything is done for the object that `of` names, and dropped by a plan with `release`. */
-  readonly finalizer?: {
-    readonly name: string;
-    of(observed: Observed): StatusObject | undefined;
-    /** What is known once the finalizer was added, for controllers that write to the version that they observed. Default: the same as before. */
-    added?(observed: Observed, metadata: StatusObject["object"]["metadata"]): Observed;
-  };
-  /** Shows something of the key, such as metrics: called with each plan, and with undefined when the key or the term ends. */
-  show?(key: ObjectKey, shown: { readonly plan: P; readonly observed: Observed } | undefined): void;
-}
-
-/** Why nothing is done for a key. */
-export type LeftAlone =
-  /** It is none of ours: nothing is written, and nothing more is shown of it. */
-  | { readonly type: "notSelected" }
-  /** Only its status is written; what was shown of it stays. */
-  | { readonly type: "paused"; readonly status: readonly StatusReport[]; readonly untilMs?: number | undefined };
-
-/** How keys are reconciled. */
-export interface ReconcileOptions {
-  /** Reasons of conditions and Events. */
-  readonly reasons: ReasonTable;
-  /** Pause and selection, for keys that stand for one object: asked before anything is observed. Default: nothing is left alone. */
-  readonly leaves?: (key: ObjectKey, nowMs: number) => LeftAlone | undefined;
-  /** Limits on the runs of one key that change something. Default: none. */
-  readonly rateLimit?: WriteLimits;
-  /**
-   * After a failure that passes by itself nothing is changed before this backoff is over, whatever wakes the key: for those who promise how often they try.
-   * Default: a change of what the plan is made from is tried at once.
-   */
-  readonly heldBackoff?: BackoffOptions;
-  /**
-   * For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business; a function for what
-   * depends on how the objects fare. Default 5,000.
-   */
-  readonly toleratedMs?: number | ((regarding: readonly StatusObject[]) => number);
-  /** How long a refused part is set aside. Default 30 s, doubled up to 5 min. */
-  readonly refusedPartBackoff?: BackoffOptions;
-}
 
 /** A plan that still wants more after so many rounds is a mistake. */
 const maxRounds = 32;
@@ -112,8 +50,10 @@ interface KeyMemory {
   conflicts: number;
   /** Since when every run has failed, on the monotonic scale. */
   failingSinceMs: number | undefined;
-  /** The failure of which Events were recorded. */
-  told: string | undefined;
+  /** The failure that was told, and of which state of its objects and after how many others. */
+  told: (Pick<Failure, "reason" | "message"> & { readonly failures: number; readonly generations: string }) | undefined;
+  /** Whose statuses the last run could not write: nobody else fares badly by that. */
+  unreported: readonly StatusObject[] | undefined;
   /** When earlier runs wrote, on the monotonic scale. */
   writes: readonly number[];
   /** Until when nothing is changed after a failure, on the monotonic scale. */
@@ -181,17 +121,21 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     memory.failingSinceMs ??= nowMs;
     const { heldBackoff } = this.#options;
     if (heldBackoff && code === "Transient") memory.heldUntilMs = nowMs + backoffDelayMs(Math.max(1, run.failures), heldBackoff, this.#scope.random);
-    const regarding = this.#planner.regarding?.(run.key) ?? [];
+    const regarding = memory.unreported ?? this.#planner.regarding?.(run.key) ?? [];
     const { toleratedMs = 5_000 } = this.#options;
     const untoldMs = typeof toleratedMs === "number" ? toleratedMs : toleratedMs(regarding);
     if (code === "Transient" && nowMs - memory.failingSinceMs < untoldMs) return;
     const reports =
       this.#planner.failed?.(failure, regarding) ??
       regarding.map((object): StatusReport => ({ regarding: object, conditions: { Ready: { status: "False", reason, message } } }));
-    const told = `${reason} ${message}`;
-    const isTold = memory.told === told;
-    memory.told = told;
-    await this.#reporter.report(reports, { run, nowMs: this.#serverTime(run), failure: isTold ? "told" : "untold" });
+    const { told } = memory;
+    const { failures } = run;
+    const generations = regarding.map(({ object }) => object.metadata.generation).join();
+    // A run before its time, perhaps because of our own report. To word that otherwise would be a change again, and bring the next.
+    if (code !== "Waiting" && told?.reason === reason && told.failures === failures && told.generations === generations) return;
+    const isTold = told?.reason === reason && told.message === message;
+    memory.told = { reason, message, failures, generations };
+    await this.#report(reports, { run, nowMs: this.#serverTime(run), failure: isTold ? "told" : "untold" });
   }
 
   /** Adds to `events` what is to be recorded, however the run ends: nobody who waits for a status should have to wait for Events. */
@@ -200,10 +144,12 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const { clock } = this.#scope;
     const startedMs = clock.monotonic();
     let nowMs = this.#serverTime(run);
+    const known = this.#memories.get(key);
+    if (known) known.unreported = undefined;
     const left = this.#options.leaves?.(key, nowMs);
     if (left?.type === "notSelected") return this.#forget(key);
     if (left) {
-      await this.#reporter.report(left.status, { run, nowMs });
+      await this.#report(left.status, { run, nowMs });
       this.#succeeded(key);
       return dueIn(left.untilMs, nowMs);
     }
@@ -251,13 +197,27 @@ class Engine<O, L, A, P extends Plan<L, A>> {
         events.push(...(plan.events ?? []));
         return;
       }
-      await this.#reporter.report([...plan.status, ...this.#withdrawn(key, plan.status)], { run, nowMs });
+      if (plan.deferred) {
+        // What is said of a failure stays until it is over.
+        if (this.#memories.get(key)?.failingSinceMs === undefined) await this.#report(plan.status, { run, nowMs });
+        return { ...dueIn(plan.nextAtMs, nowMs), unfinished: "deferred" };
+      }
+      await this.#report([...plan.status, ...this.#withdrawn(key, plan.status)], { run, nowMs });
       events.push(...(plan.events ?? []));
       this.#planner.completed?.(observed, run);
       this.#succeeded(key, nowMs, plan);
       return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key, nowMs), this.#skew(nowMs)?.untilMs]), nowMs);
     }
     throw new TransientError(`there was no end after planning ${maxRounds} times`, { reason: "InternalError" });
+  }
+
+  /** Fails with what keeps a status from being written, if not all could be. */
+  async #report(reports: readonly StatusReport[], context: Parameters<StatusReporter["report"]>[1] & { readonly run: Run }): Promise<void> {
+    const unreported = await this.#reporter.report(reports, context);
+    const failed = unreported.find(({ error }) => !isConflict(error)) ?? unreported[0];
+    if (!failed) return;
+    this.#memory(context.run.key).unreported = unreported.map(({ regarding }) => regarding);
+    throw failed.error;
   }
 
   /** What `failed` wrote by itself goes with the failure, also if another process wrote it and the plan never speaks of `Ready`. */
@@ -360,7 +320,10 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const delayMs = backoffDelayMs(count, this.#options.refusedPartBackoff ?? refusedPartBackoff, this.#scope.random);
     memory.refusals.set(part, { reason, message, untilMs: this.#serverTime(run) + delayMs, count, input: inputOf(step) });
     memory.hasTurn = true;
-    run.log.warn({ part, reason, error: message, retryInMs: Math.round(delayMs) }, "a part was refused; the rest goes on without it");
+    run.log.warn(
+      { part, reason, error: message, failures: count, retryInMs: Math.round(delayMs) },
+      "a part was refused; the rest goes on without it",
+    );
     return { requeueAfterMs: nextRunMs, unfinished: "refused" };
   }
 
@@ -392,6 +355,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       conflicts: 0,
       failingSinceMs: undefined,
       told: undefined,
+      unreported: undefined,
       writes: [],
       heldUntilMs: undefined,
       hasTurn: false,

@@ -174,6 +174,12 @@ interface Reported extends KubeObject {
   readonly status?: ReportedStatus;
 }
 
+/** A status that could not be written. */
+export interface Unreported {
+  readonly regarding: StatusObject;
+  readonly error: unknown;
+}
+
 /** Writes reports, and records what is new in them. */
 export class StatusReporter {
   readonly #fieldManager: string;
@@ -187,9 +193,21 @@ export class StatusReporter {
     this.#events = options.events;
   }
 
-  /** Resolves when all that is new is written; rejects with the first that could not be. */
-  async report(reports: readonly StatusReport[], context: ReportContext): Promise<void> {
-    if (reports.length > 0) await Promise.all(reports.map((report) => this.#reportOne(report, context)));
+  /** Resolves when all that is new is written, to what could not be. */
+  async report(reports: readonly StatusReport[], context: ReportContext): Promise<readonly Unreported[]> {
+    const [only, ...others] = reports;
+    if (!only) return [];
+    if (others.length === 0) return this.#tried(only, context);
+    return (await Promise.all(reports.map((report) => this.#tried(report, context)))).flat();
+  }
+
+  async #tried(report: StatusReport, context: ReportContext): Promise<readonly Unreported[]> {
+    try {
+      await this.#reportOne(report, context);
+      return [];
+    } catch (error) {
+      return [{ regarding: report.regarding, error }];
+    }
   }
 
   record({ kind, object }: EventObject, { type, reason, message, action }: Omit<PlannedEvent, "regarding">): void {

@@ -3,7 +3,8 @@ import { Document } from "yaml";
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from "../client/builtin-kinds.ts";
 import type { KubeObject } from "../client/kind.ts";
 import { type CustomKind, type CustomVersion, type PrinterColumn, storedVersion } from "./custom-kind.ts";
-import { type JsonSchemaProps, ordered, SchemaError, structuralSchema } from "./structural-schema.ts";
+import { type JsonSchemaProps, ordered } from "./json-schema-props.ts";
+import { SchemaError, structuralSchema } from "./structural-schema.ts";
 
 /** What a CRD may carry beside its definition. */
 interface CrdMetadata {

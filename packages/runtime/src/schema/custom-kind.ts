@@ -3,7 +3,7 @@ import type { output } from "zod";
 import { type $ZodType, safeParse } from "zod/v4/core";
 import type { DeepReadonly } from "../cache/cache.ts";
 import { defineKind, keyOfObject, type Kind, type KubeObject } from "../client/kind.ts";
-import type { CelRule } from "./structural-schema.ts";
+import type { CelRule } from "./json-schema-props.ts";
 
 /** One column; see additionalPrinterColumns of a CRD. */
 export interface PrinterColumn {

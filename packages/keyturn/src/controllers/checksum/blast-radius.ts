@@ -19,7 +19,7 @@ const fewObjects = 2;
 const form = /^(\d{1,9})(%?)$/;
 
 /** `20%` or `50`. Throws an Error whose message completes "--flag: …". */
-export function parseChangeLimit(text: string): ChangeLimit {
+function parseChangeLimit(text: string): ChangeLimit {
   const [, digits, sign] = form.exec(text) ?? [];
   const most = Number(digits);
   if (digits === undefined || (sign === "%" && most > 100)) throw new Error(`"${text}" is neither a number such as 50 nor a part such as 20%`);

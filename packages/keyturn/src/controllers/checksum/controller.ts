@@ -132,7 +132,7 @@ function planNamespace(
     nowMs,
   }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
 ): NamespacePlan {
-  if (observed.type === "unsettled") return { steps: [], status: [], nextAtMs: observed.untilMs };
+  if (observed.type === "unsettled") return { steps: [], status: [], deferred: true, nextAtMs: observed.untilMs };
   if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs });
   const { state, problems, published, namespace } = observed.observation;
   const plan = planChecksum(observed.observation, policyOf(namespace), nowMs);

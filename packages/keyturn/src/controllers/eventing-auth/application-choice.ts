@@ -54,7 +54,7 @@ export function isOwn({ adopts }: Observation, { id, trace }: Application): bool
   return trace !== "other" || adopts?.id === id;
 }
 
-export function notOurs(id: string): string {
+function notOurs(id: string): string {
   return `application ${id}, which is in the status, was made for another object or has another name; it was left as it is: if it is meant, say so with the annotation ${adoptAnnotation}: ${id}`;
 }
 

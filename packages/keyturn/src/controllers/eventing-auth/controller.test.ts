@@ -1,7 +1,7 @@
 // How long an object that is as it should be is left alone, and what one says whose run failed.
 import { expect, test } from "vitest";
 import { tokenIssued } from "./conditions.ts";
-import { IdleKeys } from "./attention.ts";
+import { IdleKeys } from "./rate-limits.ts";
 import { failureReport } from "./controller.ts";
 import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
 import type { ObservedParts, ObservedTenant } from "./observe.ts";

@@ -22,7 +22,7 @@ import { keyturn } from "../../feature/feature.ts";
 import { type Selects, servingFor } from "../../feature/pause-and-selection.ts";
 import { carryOutAct, carryOutLook, type StepContext } from "./act.ts";
 import { EventingAuth, eventingAuthFinalizer } from "./api.ts";
-import { IdleKeys, RunLimits } from "./attention.ts";
+import { IdleKeys, RunLimits } from "./rate-limits.ts";
 import { censusKey, censusTaker } from "./census.ts";
 import {
   applicationFailed,

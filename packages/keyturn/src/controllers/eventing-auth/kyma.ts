@@ -63,11 +63,13 @@ export function kymaController(selects: Selects): ControllerDefinition {
             return { steps: action.type === "nothing" ? [] : [{ verb: "do", action, log: { message: doneWords[action.type] } }], status: [] };
           },
           act: (action, observed, run) => actOnKyma(action, observed, { run, selects }),
-          // A Kyma has no status of ours, so that only Events tell.
+          // A Kyma has no status of ours, so that only Events tell: about the Kyma, or about what is left of one that is gone.
           regarding: (key) => {
-            const kyma = kymas.get(key);
-            const metadata = { ...nameOf(key), uid: kyma?.uid ?? "", resourceVersion: "" };
-            return kyma ? [{ kind: Kyma, object: { metadata }, eventsOnly: true }] : [];
+            const [kyma, auth] = [kymas.get(key), auths.get(key)];
+            const uid = kyma?.uid ?? auth?.metadata.uid;
+            return uid === undefined
+              ? []
+              : [{ kind: kyma ? Kyma : EventingAuth, object: { metadata: { ...nameOf(key), uid, resourceVersion: "" } }, eventsOnly: true }];
           },
         },
         { reasons: {}, leaves },

@@ -45,6 +45,7 @@ export function planIssuing(
   return {
     steps: [],
     status: report ? [report] : [],
+    ...(limitedUntilMs !== undefined && { deferred: true }),
     nextAtMs: Math.min(nowMs + checkAfterMs, step.nextAtMs ?? Infinity),
     end: { complete: step.complete, report },
   };

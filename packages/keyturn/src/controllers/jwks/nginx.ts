@@ -173,7 +173,7 @@ export const nginxConfigFile = "default.conf";
  * it to older pods as well, but says to nobody when, and never if its ConfigMap was immutable.
  */
 const configHashAnnotation = "keyturn.io/nginx-config-hash";
-export const documentRevisionAnnotation = "keyturn.io/jwks-revision";
+const documentRevisionAnnotation = "keyturn.io/jwks-revision";
 const certificateHashAnnotation = "keyturn.io/nginx-certificate-hash";
 
 /** The labels that rieset/jwks-operator selects by: a Deployment's selector cannot be changed, and pods of its making can be taken over. */

@@ -43,7 +43,7 @@ import type { JwksSettings, NginxSettings } from "./settings.ts";
 // The served half of a plan: nginx's objects, and whether every pod serves what is published.
 
 /** nginx's part of a plan: what is wrong with it must keep nobody from removing keys in time. */
-export const nginxPart = "nginx";
+const nginxPart = "nginx";
 
 /** What becomes of nginx. */
 export interface Serving {
@@ -56,7 +56,7 @@ export interface Serving {
 }
 
 /** Decides about nginx. Without a document there is nothing to serve, and pods would only wait for it; what was refused is left alone for now. */
-export function servingOf(
+function servingOf(
   observation: Observation,
   nginx: NginxSettings | undefined,
   {

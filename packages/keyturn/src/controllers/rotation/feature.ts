@@ -43,7 +43,7 @@ const filename = listFlag({
 const prune = switchFlag({ name: "prune", default: false, help: "with --filename: targets of these sets that are in none of the files are deleted" });
 
 /** When contents may move, as the flags say. */
-export function rotationWindows(flag: FlagReader): MaintenanceWindows {
+function rotationWindows(flag: FlagReader): MaintenanceWindows {
   return { ...flag(rotationFlags.maintenanceWindows), timeZone: flag(rotationFlags.maintenanceTimeZone) };
 }
 

@@ -416,7 +416,7 @@ export function parseLog(text: string): RotationLog | undefined {
 }
 
 /** A record's content cannot be read, or is not what the record says. Only a person can decide that its version is given up. */
-export class DamagedRecordError extends TerminalError {
+class DamagedRecordError extends TerminalError {
   constructor({ namespace, name }: ObjectName) {
     super(
       `version record ${namespace}/${name} cannot be read: delete it, and it is made again from an object that has its content, if there is one`,

@@ -47,7 +47,7 @@ const trailers: Place = { type: "trailers" };
 const blankLine = Buffer.from("\r\n\r\n");
 const newline = Buffer.from("\r\n");
 /** Go's servers send at most 1 MiB of headers; nobody sends more than a few kB. */
-export const defaultMaxHeadBytes = runtimeLimits.answerHeadBytes;
+const defaultMaxHeadBytes = runtimeLimits.answerHeadBytes;
 /** A chunk's size with whatever extensions follow it. */
 const { answerLineBytes: maxLineBytes } = runtimeLimits;
 /** What may stand around the bytes of a body, for each of them, besides one head: a chunk of a single byte has five. */

@@ -1,6 +1,6 @@
 // One object, however often it changes, has the identity provider asked at a steady rate at most.
 import { expect, test } from "vitest";
-import { RunLimits } from "./attention.ts";
+import { RunLimits } from "./rate-limits.ts";
 
 test("twenty runs may come together, then one every five seconds; others are not held up", () => {
   const limits = new RunLimits(3_600_000);

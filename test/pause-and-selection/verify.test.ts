@@ -29,13 +29,13 @@ test("a namespace that is chosen by its label can be paused itself, or skipped",
   await using place = await verifiedNamespace(cluster(), "paused-namespace");
   await using other = await verifiedNamespace(cluster(), "skipped-namespace");
   const change = (namespace: string, metadata: object): Promise<unknown> => cluster().client.mergePatch(Namespace, { name: namespace }, { metadata });
-  const labels = { "attention-test": place.namespace };
+  const labels = { "selection-test": place.namespace };
   await change(place.namespace, { labels });
   await change(other.namespace, { labels });
   await place.putSecret("site-1", 1);
   await other.putSecret("site-1", 1);
   await place.startClusterOperator({
-    "checksum.namespace-selector": `attention-test=${place.namespace}`,
+    "checksum.namespace-selector": `selection-test=${place.namespace}`,
     "skip-namespaces": other.namespace,
   });
   const { metadata } = await place.published(["1-1"]);
