@@ -210,6 +210,21 @@ test("a target that is made again in another set brings no content of its former
   await place.holds({ t1: "two", t2: "other" });
 });
 
+test("nor does it into a set without any history: that gets its first version when there is one", { concurrent: true }, async () => {
+  await using place = await rotatingNamespace(cluster(), "moved-first");
+  await rotated(place);
+  await cluster().client.delete(RotationTarget, { namespace: place.namespace, name: "t2" });
+  await place.putTarget("t2", { rotationSet: "other", rotationOrder: 1 });
+  await place.conditionSays("t2", "Ready", "False NoSource");
+  const annotations = { [rotationSetAnnotation]: "other", [sourceAnnotation]: "true" };
+  await cluster().client.create(Secret, {
+    metadata: { namespace: place.namespace, name: "other-latest", annotations },
+    data: { someKey: encoded("other") },
+  });
+  await place.holds({ t1: "two", t2: "other" });
+  await place.conditionSays("t2", "Ready", "True UpToDate");
+});
+
 test("a target named constructor is rotated like any other", { concurrent: true }, async () => {
   await using place = await rotatingNamespace(cluster(), "constructor");
   await place.startOperator();

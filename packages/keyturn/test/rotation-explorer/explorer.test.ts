@@ -4,9 +4,11 @@ import * as decisions from "./decisions.ts";
 import { explore } from "./explorer.ts";
 import { worlds } from "./worlds.ts";
 
+/** Only a hang takes longer. */
+const timeout = 1_800_000;
 const more = Number(process.env["EXPLORE_DEPTH"] ?? 0);
 
-test.each(Object.entries(worlds))("%s", (name, world) => {
+test.each(Object.entries(worlds))("%s", { timeout }, (name, world) => {
   const { states, runs, wrong } = explore({ ...world, decisions, depth: world.depth + more });
   expect(wrong?.join("\n")).toBeUndefined();
   expect(states).toBeGreaterThan(100);

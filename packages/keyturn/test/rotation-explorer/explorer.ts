@@ -1,4 +1,5 @@
 // Explores everything that can happen to a small set, breadth first: every sequence of actions, with the operator killed at any write, away, or at work.
+import { hash } from "node:crypto";
 import type { RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationPlan } from "../../src/controllers/rotation/plan.ts";
 import { RotationWorld } from "../rotation-model/rotation-world.ts";
@@ -96,7 +97,8 @@ class Explorer {
       const next: State[] = [];
       for (const state of level) {
         for (const successor of this.#successors(state)) {
-          const key = keyOf(successor);
+          // There may be a million of them.
+          const key = hash("sha1", keyOf(successor), "base64");
           if (this.#seen.has(key)) continue;
           this.#seen.add(key);
           next.push(successor);
@@ -182,7 +184,11 @@ class Explorer {
   /** The first run, cut before each of its writes. Before the first: the operator is away. */
   *#cutRuns(state: State): Generator<State> {
     const plan = this.#planned(state);
-    for (let cut = 0; cut < plan.writes.length; cut++) yield { ...this.#carriedOut(state, plan, cut), plan: undefined };
+    for (let cut = 0; cut < plan.writes.length; cut++) {
+      const killed = this.#carriedOut(state, plan, cut);
+      killed.world.isFirstLook = true;
+      yield { ...killed, plan: undefined };
+    }
   }
 
   /** Runs until there is nothing more to do at this moment. */
@@ -195,8 +201,9 @@ class Explorer {
         const invariants = at.invariants.fork();
         invariants.ran(at.world, at.nowMs);
         const world = at.world.fork();
+        world.isFirstLook = !world.isKindWatched;
         const done = { ...at, world, invariants, plan };
-        const wrong = invariants.wrongAtRest(plan, world, this.#reported(plan, world));
+        const wrong = invariants.wrongAtRest(plan, world, reported(this.#exploration.decisions, plan, world));
         if (wrong !== undefined) throw new Wrong(done, wrong);
         return done;
       }
@@ -227,21 +234,20 @@ class Explorer {
     }
     return next;
   }
+}
 
-  /** Writes the statuses of targets, which is the last thing that a run does. Returns the reasons of Ready. */
-  #reported(plan: RotationPlan, world: RotationWorld): ReadonlyMap<string, string> {
-    const { reportOf, statusObjectOf } = this.#exploration.decisions;
-    return new Map(
-      [...plan.targets].map(([name, schedule]) => {
-        const object = statusObjectOf("shop", { name, uid: world.targets.get(name)?.uid ?? "", generation: 1, statusDigest: undefined });
-        const { fields, conditions } = reportOf(object, schedule, plan);
-        const seq = fields?.currentVersion?.seq;
-        if (seq !== undefined) world.reported.set(name, seq);
-        else if (fields) world.reported.delete(name);
-        return [name, conditions["Ready"]?.reason ?? ""];
-      }),
-    );
-  }
+/** Writes the statuses of targets, which is the last thing that a run does. Returns the reasons of Ready. */
+export function reported({ reportOf, statusObjectOf }: Decisions, plan: RotationPlan, world: RotationWorld): ReadonlyMap<string, string> {
+  return new Map(
+    [...plan.targets].map(([name, schedule]) => {
+      const object = statusObjectOf("shop", { name, uid: world.targets.get(name)?.uid ?? "", generation: 1, statusDigest: undefined });
+      const { fields, conditions } = reportOf(object, schedule, plan);
+      const seq = fields?.currentVersion?.seq;
+      if (seq !== undefined) world.reported.set(name, seq);
+      else if (fields) world.reported.delete(name);
+      return [name, conditions["Ready"]?.reason ?? ""];
+    }),
+  );
 }
 
 function passed(state: State, seconds: number): State {
@@ -253,7 +259,7 @@ function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): strin
   const ageOf = (timeMs: number | undefined): number => (timeMs === undefined ? -1 : Math.min(nowMs - timeMs, oldMs));
   const [source] = world.sources.values();
   const uids = new Map<string, string>();
-  let text = `${plan === undefined} ${actions} ${waits} ${source ? `${source.content} ${ageOf(source.writtenAt)}` : "-"}`;
+  let text = `${plan === undefined} ${world.isFirstLook} ${actions} ${waits} ${source ? `${source.content} ${ageOf(source.writtenAt)}` : "-"}`;
   text += ` ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()}`;
   for (const [content, fromMs] of world.waiting.size === 0 ? [] : world.published) text += `~${content} ${Math.max(ageOf(fromMs), -oldMs)}`;
   for (const { name, uid, order, delayMs, deletionMode } of [...world.targets.values()].sort(byName)) {
@@ -291,7 +297,8 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return a.name < b.name ? -1 : 1;
 }
 
-function picture(world: RotationWorld): string {
+/** What a person would see of a world. */
+export function picture(world: RotationWorld): string {
   const [source] = world.sources.values();
   const targets = [...world.targets.values()].sort((a, b) => a.order - b.order).map(({ name, order }) => `${name}:${order}=${world.held(name)}`);
   const left = [...world.objects.keys()].filter((name) => !world.targets.has(name)).map((name) => `(${name}=${world.held(name)})`);

@@ -16,6 +16,8 @@ interface Demand {
 
 /** What stayed longer makes no difference. */
 const oldMs = 20_000;
+/** A return within this time, while nobody looked, cannot be told from no change. */
+const blurMs = 2000;
 
 /** Watches a set from outside. Forked with each branch of a story. */
 export class Invariants {
@@ -24,6 +26,8 @@ export class Invariants {
   #source: string | undefined;
   /** For how long the source has been each content at most, up to when it was another. */
   stayed = new Map<string, number>();
+  /** Nobody looked when the source became what it is: since when that is can be told by the server's time of the write alone, which is of whole seconds. */
+  #isBlurred = false;
   /** What the operator last gave each target, by name. */
   given = new Map<string, { readonly seq: number; readonly content: string }>();
   /** Contents that were ever in a target. */
@@ -31,10 +35,13 @@ export class Invariants {
   /** Contents that were live, and when they stopped to be; undefined for those that are. */
   live = new Map<string, number | undefined>();
   #liveSeq = 0;
+  #newest = 0;
   /** The shape that the operator has seen, and has gone by. */
   settled: Declared | undefined;
   /** Another shape that is declared, and since when the operator knows. */
   changed: { readonly text: string; readonly seenMs: number } | undefined;
+  /** What is declared, and since when it truly is. */
+  declared = { text: "", sinceMs: 0 };
   demands: readonly Demand[] = [];
 
   fork(): Invariants {
@@ -42,12 +49,15 @@ export class Invariants {
     other.sourceSince = this.sourceSince;
     other.#source = this.#source;
     other.stayed = new Map(this.stayed);
+    other.#isBlurred = this.#isBlurred;
     other.given = new Map(this.given);
     other.held = new Set(this.held);
     other.live = new Map(this.live);
     other.#liveSeq = this.#liveSeq;
+    other.#newest = this.#newest;
     other.settled = this.settled;
     other.changed = this.changed;
+    other.declared = this.declared;
     other.demands = this.demands;
     return other;
   }
@@ -58,9 +68,19 @@ export class Invariants {
       if (this.#source !== undefined) this.stayed.set(this.#source, this.#stayedMs(this.#source, nowMs));
       [this.#source] = Array.from(world.sources.values(), ({ content }) => content);
       this.sourceSince = nowMs;
+      this.#isBlurred = world.isFirstLook;
     }
+    const { text } = declaredShape(world);
+    if (text !== this.declared.text) this.declared = { text, sinceMs: nowMs };
     // Who deletes a target together with its object has asked for that.
     for (const name of this.given.keys()) if (!world.targets.has(name) && !world.objects.has(name)) this.given.delete(name);
+    // With the newest record goes the only knowledge of delays that were.
+    const newest = Math.max(0, ...world.records.keys());
+    if (newest < this.#newest) this.settled = undefined;
+    this.#newest = newest;
+    // A first fill that was cut, and of which nothing is left, did not happen.
+    const isCut = [...world.records.values()].every(({ log }) => log?.commits.length === 0);
+    if (isCut && ![...world.objects.values()].some(({ ours }) => ours)) this.#forget();
     if (world.records.size > 0) return;
     // Without a history, what a target held whose object is gone too cannot be known. When everything went, what comes is a fresh start.
     for (const name of this.given.keys()) if (!world.objects.has(name) && !world.reported.has(name)) this.given.delete(name);
@@ -71,10 +91,14 @@ export class Invariants {
     return Math.max(this.stayed.get(content) ?? -1, this.#source === content ? nowMs - this.sourceSince : -1);
   }
 
-  #reset(): void {
+  #forget(): void {
     this.held.clear();
     this.live.clear();
     this.#liveSeq = 0;
+  }
+
+  #reset(): void {
+    this.#forget();
     this.settled = undefined;
     this.changed = undefined;
     this.demands = [];
@@ -111,6 +135,14 @@ export class Invariants {
   /** A write has been made. */
   made(write: RotationWrite, world: RotationWorld, nowMs: number): void {
     if ("log" in write && write.log) this.ran(world, nowMs);
+    this.#newest = Math.max(0, ...world.records.keys());
+    // The history has served its purpose, and what comes is a fresh start.
+    if (write.verb === "deleteRecord" && world.records.size === 0) {
+      this.given.clear();
+      this.#reset();
+    }
+    // What a target held whose object went with its source is nobody's any more.
+    if (write.verb === "deleteTarget") this.given.delete(write.target);
     if (write.verb !== "writeTarget") return;
     const { target, seq, digest: content } = write;
     this.given.set(target, { seq, content });
@@ -121,15 +153,15 @@ export class Invariants {
     if (seq >= this.#liveSeq) this.live.set(content, undefined);
     else if (!this.live.has(content)) this.live.set(content, nowMs);
     this.#liveSeq = Math.max(this.#liveSeq, seq);
-    const still = new Set(first.names.map((name) => world.objects.get(name)?.digest));
-    for (const [other, stopped] of this.live) if (stopped === undefined && !still.has(other)) this.live.set(other, nowMs);
+    // With several in the first place, a version is no longer live when one of them has another.
+    if (seq === this.#liveSeq) for (const [other, stopped] of this.live) if (stopped === undefined && other !== content) this.live.set(other, nowMs);
   }
 
   /** E4, and R5: the history of what is there is not thrown away. */
   #wrongDeletion(seq: number, world: RotationWorld): string | undefined {
     for (const name of world.targets.keys()) {
       const object = world.objects.get(name);
-      if (object?.ours && object.applied?.seq === seq && object.applied.digest === object.digest)
+      if (object?.ours && object.applied?.isProven && object.applied.seq === seq && object.applied.digest === object.digest)
         return `E4: the record of version ${seq} goes, which ${name} holds`;
     }
     return undefined;
@@ -153,20 +185,18 @@ export class Invariants {
     const lost = this.#lost(world);
     if (lost !== undefined) return `E4: ${target} moves on, and ${lost} is lost`;
     return (
-      (before && world.objects.has(target) ? this.#wrongMove(target, world, nowMs) : undefined) ??
+      (before && world.objects.has(target) ? this.#wrongMove(target, nowMs) : undefined) ??
       this.#early(target, content, { world, nowMs }) ??
       this.#nowhere(target, content, { world, nowMs })
     );
   }
 
   /** No target moves because of a change of shape alone: it must have held for the longest delay of the shape before. */
-  #wrongMove(target: string, world: RotationWorld, nowMs: number): string | undefined {
-    const { settled, changed } = this;
-    const { text } = declaredShape(world);
-    if (!settled || text === settled.text) return undefined;
-    const seenMs = changed?.text === text ? changed.seenMs : nowMs;
-    return nowMs < seenMs + longestDelay(settled)
-      ? `E2: ${target} moves ${nowMs - seenMs} ms after the set was changed from ${settled.text} to ${text}`
+  #wrongMove(target: string, nowMs: number): string | undefined {
+    const { settled, declared } = this;
+    if (!settled || declared.text === settled.text) return undefined;
+    return nowMs < declared.sinceMs + longestDelay(settled)
+      ? `E2: ${target} moves ${nowMs - declared.sinceMs} ms after the set was changed from ${settled.text} to ${declared.text}`
       : undefined;
   }
 
@@ -179,7 +209,7 @@ export class Invariants {
     if (this.held.has(content) && (!isFirst || isJoining)) return undefined;
     const delayMs = Math.max(ranks[0]?.delayMs ?? 0, ...this.demands.filter(({ untilMs }) => untilMs > nowMs).map((demand) => demand.delayMs));
     const heldMs = this.#stayedMs(content, nowMs);
-    return heldMs < delayMs ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}` : undefined;
+    return heldMs + (this.#isBlurred ? blurMs : 0) < delayMs ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}` : undefined;
   }
 
   #nowhere(target: string, content: string, { world, nowMs }: { readonly world: RotationWorld; readonly nowMs: number }): string | undefined {
@@ -216,24 +246,30 @@ export class Invariants {
     if (!source || others.length > 0) return undefined;
     const [first] = declaredShape(world).ranks;
     const behind = first?.names.find((name) => world.objects.get(name)?.digest !== source.content);
-    const happy = [...reasons].find(([, reason]) => reason === "UpToDate" || reason === "Rotating")?.[0];
+    const happy = [...reasons].find(([, reason]) => isContent(reason))?.[0];
     if (behind !== undefined && plan.nextAtMs === undefined && happy !== undefined)
       return `E5: ${behind} does not hold ${source.content}, nothing will change that, and ${happy} says ${reasons.get(happy)}`;
-    const empty = [...world.targets.keys()].find((name) => !world.objects.has(name));
     const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker, unpublished }) => blocker ?? unpublished);
-    return empty !== undefined && !isStopped ? `E5: ${empty} has no object, and nobody says why` : undefined;
+    const empty = [...world.targets.values()].find(
+      ({ name, whenUnfilled }) => whenUnfilled === "Backfill" && !world.objects.has(name) && (isContent(reasons.get(name)) || !isStopped),
+    )?.name;
+    return empty !== undefined ? `E5: ${empty} has no object, and nobody says why` : undefined;
   }
 
   /** All that decides about the future, with times as ages. */
   key(nowMs: number, ageOf: (timeMs: number | undefined) => number): string {
-    const { sourceSince, stayed, given, held, live, settled, changed, demands } = this;
-    let text = `#${this.#liveSeq} ${ageOf(sourceSince)} ${[...held].sort().join()} ${settled?.text} ${settled && longestDelay(settled)} ${changed?.text} ${ageOf(changed?.seenMs)}`;
+    const { sourceSince, stayed, given, held, live, settled, changed, declared, demands } = this;
+    let text = `#${this.#liveSeq} ${this.#isBlurred} ${this.#newest} ${declared.text} ${ageOf(declared.sinceMs)} ${ageOf(sourceSince)} ${[...held].sort().join()} ${settled?.text} ${settled && longestDelay(settled)} ${changed?.text} ${ageOf(changed?.seenMs)}`;
     for (const content of [...stayed.keys()].sort()) text += `,${content} ${Math.min(stayed.get(content) ?? 0, oldMs)}`;
     for (const name of [...given.keys()].sort()) text += `;${name} ${given.get(name)?.seq} ${given.get(name)?.content}`;
     for (const content of [...live.keys()].sort()) text += `.${content} ${ageOf(live.get(content))}`;
     for (const { delayMs, untilMs } of demands) if (untilMs > nowMs) text += `!${delayMs} ${untilMs - nowMs}`;
     return text;
   }
+}
+
+function isContent(reason: string | undefined): boolean {
+  return reason === "UpToDate" || reason === "Rotating";
 }
 
 function declaredShape(world: RotationWorld): Declared {

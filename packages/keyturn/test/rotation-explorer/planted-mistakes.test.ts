@@ -14,12 +14,15 @@ interface Mistake {
   readonly wrong: string;
   /** Where it is found. */
   readonly world: string;
+  /** By how many actions more than the world has by itself. Default none. */
+  readonly more?: number;
 }
 
 const rules = "rules.ts";
 const renumbered = "targets that are deleted, made again, joined and renumbered";
 const flags = "an operator with other flags, whose writes are refused";
 const lost = "records that are lost and edited";
+const cutFill = "a first fill that is cut, and whose objects are edited";
 
 const mistakes: readonly Mistake[] = [
   {
@@ -75,8 +78,8 @@ const mistakes: readonly Mistake[] = [
   {
     what: "content that is nowhere is gone on without",
     file: "plan.ts",
-    right: "if (lost.length > 0) return",
-    wrong: "if (lost.length > 1e9) return",
+    right: "const stopped = lost.length > 0 ?",
+    wrong: "const stopped = lost.length > 1e9 ?",
     world: "records and objects that are lost",
   },
   {
@@ -92,6 +95,28 @@ const mistakes: readonly Mistake[] = [
     right: "dueMs: log.source.sinceMs + delayMs }",
     wrong: "dueMs: log.source.sinceMs }",
     world: "a source that flaps, goes and comes back",
+  },
+  {
+    what: "what the source was while nobody looked is taken for what it is",
+    file: "source.ts",
+    right: "isFirstLook === true && ",
+    wrong: "isFirstLook !== isFirstLook && ",
+    world: "a source that is another while nobody looks",
+  },
+  {
+    what: "a second change of the set within one moment is not noted",
+    file: "shape.ts",
+    right: "return isKnown ? log :",
+    wrong: "return sinceMs === shape.next?.sinceMs ? log :",
+    world: "targets that are renumbered again and again",
+    more: 1,
+  },
+  {
+    what: "an object that says nothing is taken for none",
+    file: "blockers.ts",
+    right: "if (unknown.length === 0) return undefined;",
+    wrong: "if (unknown.length < 9) return undefined;",
+    world: cutFill,
   },
   {
     what: "R7: who waits for a publication takes what the rank before has",
@@ -151,6 +176,6 @@ async function planted({ file, right, wrong }: Mistake, index: number): Promise<
 test.each(mistakes.map((mistake, index) => [mistake.what, mistake, index] as const))("%s", async (_, mistake, index) => {
   const world = worlds[mistake.world];
   if (!world) throw new Error(`there is no world ${mistake.world}`);
-  const { wrong } = explore({ ...world, decisions: await planted(mistake, index) });
+  const { wrong } = explore({ ...world, depth: world.depth + (mistake.more ?? 0), decisions: await planted(mistake, index) });
   expect(wrong?.at(-1)).toMatch(/WRONG: (E\d|publish-before|after|it does not|\w+ is refused)/);
 });

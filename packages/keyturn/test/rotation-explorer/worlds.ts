@@ -108,6 +108,27 @@ export const worlds: Readonly<Record<string, Small>> = {
     depth: 2,
     waits: [1, 7],
   },
+  "a source that is another while nobody looks": {
+    targets: two,
+    versions: 2,
+    actions: flaps,
+    depth: 3,
+    waits: [3, 7],
+  },
+  "a first fill that is cut, and whose objects are edited": {
+    targets: { live },
+    versions: 0,
+    actions: [...changes, ...named(objectActions(["live"]), /unlabelled|claims/), ...named(targetActions({ fallback }), comesAndGoes)],
+    depth: 3,
+    waits: [7],
+  },
+  "targets that are renumbered again and again": {
+    targets: two,
+    versions: 2,
+    actions: [...changes, ...named(targetActions(two), /live gets order [34]/)],
+    depth: 3,
+    waits: [3],
+  },
   "a set that is new": {
     targets: two,
     versions: 0,

@@ -36,6 +36,8 @@ export class RotationWorld {
   changePolicy: "Settled" | "Queue" = "Settled";
   /** False: the operator was started without the flag for the kind of source and targets, and sees none of them. */
   isKindWatched = true;
+  /** The operator has just been started, and does not know what happened before. */
+  isFirstLook = false;
   /** When contents may move. */
   maintenance: MaintenanceWindows | undefined;
   /** Targets whose objects the API server does not take. */
@@ -64,6 +66,7 @@ export class RotationWorld {
     other.changePolicy = this.changePolicy;
     other.isKindWatched = this.isKindWatched;
     other.maintenance = this.maintenance;
+    other.isFirstLook = this.isFirstLook;
     other.#lastId = this.#lastId;
     return other;
   }
@@ -112,7 +115,7 @@ export class RotationWorld {
 
   /** What the controller would see. */
   observe(believed: typeof withBelievedAnnotations = withBelievedAnnotations): SetObservation {
-    const sources = this.isKindWatched ? [...this.sources.values()].map(observedSource) : [];
+    const sources = this.isKindWatched ? [...this.sources.values()].map((source) => observedSource(source, this.isFirstLook)) : [];
     const records = [...this.records.values()];
     const targets = [...this.targets.values()].map((target) => this.#observedTarget(target));
     return {
@@ -148,7 +151,7 @@ export class RotationWorld {
     { stopAfter = Number.POSITIVE_INFINITY, onWrite }: { readonly stopAfter?: number; readonly onWrite?: (write: RotationWrite) => void } = {},
   ): boolean {
     for (const write of plan.writes.slice(0, stopAfter)) {
-      if (!this.#accepts(write)) return false;
+      if (!this.accepts(write)) return false;
       onWrite?.(write);
       this.#make(write);
     }
@@ -214,8 +217,10 @@ export class RotationWorld {
     };
   }
 
-  #accepts(write: RotationWrite): boolean {
+  /** False if the API server would refuse a write, or what it is made from is not what it was planned for. */
+  accepts(write: RotationWrite): boolean {
     const live = "objectName" in write ? this.objects.get(write.objectName) : this.records.get(write.seq);
+    if (write.verb === "rebuildRecord" && !this.#has(write)) return false;
     const isCreation = write.verb === "createRecord" || write.verb === "rebuildRecord" || (write.verb === "writeTarget" && !write.precondition);
     if (isCreation) return live === undefined;
     const { precondition } = write;
@@ -231,8 +236,6 @@ export class RotationWorld {
     switch (write.verb) {
       case "createRecord":
       case "rebuildRecord": {
-        if (write.verb === "rebuildRecord" && !this.#has(write))
-          throw new Error(`version ${write.seq} was to be made again from what does not have it`);
         const { seq, watchDigest, digest, seenAtMs, log, owners } = write;
         this.records.set(seq, {
           seq,
@@ -280,12 +283,13 @@ export class RotationWorld {
   }
 }
 
-function observedSource({ name, uid, watched, content, readable, writtenAt }: WorldSource): SourceObservation {
+function observedSource({ name, uid, watched, content, readable, writtenAt }: WorldSource, isFirstLook: boolean): SourceObservation {
   return {
     resource,
     name,
     uid,
     content: readable ? { ok: true, watchDigest: watched, digest: content } : { ok: false, reason: "PathNotFound", message: "no such path" },
     writtenAtMs: writtenAt,
+    ...(isFirstLook && { isFirstLook }),
   };
 }

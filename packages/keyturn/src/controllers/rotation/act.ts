@@ -17,7 +17,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { keepAnnotations } from "./annotations.ts";
-import { appliedAtAnnotation, digestAnnotation, proofAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
+import { appliedAtAnnotation, digestAnnotation, proofAnnotation, rotationSetAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
 import { contentOfRecord, type RotationLog, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
 import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type RecordObservation, type TargetObservation } from "./observe.ts";
@@ -196,6 +196,7 @@ export class SetWriter {
     const { namespace, set } = this.#set;
     const provenFor = { setKey: keyOf({ namespace, name: set }), targetKey: keyOf({ namespace, name: target }) };
     return {
+      [rotationSetAnnotation]: set,
       [versionAnnotation]: String(seq),
       [digestAnnotation]: digest,
       [appliedAtAnnotation]: new Date(atMs).toISOString(),

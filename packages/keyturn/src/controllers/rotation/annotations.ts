@@ -41,6 +41,8 @@ export interface RotationAnnotations {
     /** The key of the RotationTarget in the same namespace that it is kept for, if that is another than its own. */
     readonly owner: ObjectKey | undefined;
     readonly applied: Claimed | undefined;
+    /** The set that it was written for. Absent on objects of earlier releases. */
+    readonly set?: string;
     readonly ownerUids: readonly string[];
   };
   readonly record?: RecordAnnotations;
@@ -73,6 +75,7 @@ export function keepAnnotations(object: KubeObject): RotationAnnotations {
       ? { set, watchPath: valueOf(watchPathAnnotation), rotatePath: valueOf(rotatePathAnnotation), ...(paused !== undefined && { paused }) }
       : undefined;
   const owner = isOurs ? ownerOf(object, keyturn, RotationTarget) : undefined;
+  const writtenFor = annotations[rotationSetAnnotation];
   const suspected = owner === undefined ? suspectedRecordOf(object) : undefined;
   if (!source && owner === undefined && !suspected) return none;
   return {
@@ -82,6 +85,7 @@ export function keepAnnotations(object: KubeObject): RotationAnnotations {
       target: {
         owner: owner === keyOfObject(object) ? undefined : owner,
         applied: appliedOf(annotations),
+        ...(writtenFor !== undefined && { set: writtenFor }),
         ownerUids: object.metadata.ownerReferences?.map(({ uid }) => uid) ?? nobody,
       },
     }),
@@ -207,10 +211,10 @@ export function isRecorded({ seq, digest }: NonNullable<ObjectObservation["appli
  * that is newer than all records must besides have a content that the source or a record knows: anybody can make up the others.
  */
 function isBelieved(
-  { applied, digest, resource }: ObjectObservation,
+  { applied, digest, resource, isOfOtherSet }: ObjectObservation,
   { target, kinds, newest, sources, records, isOwnPlace, isProvenSet }: Claim,
 ): boolean {
-  if (!applied) return false;
+  if (!applied || isOfOtherSet) return false;
   const isIntact = applied.digest === digest;
   if (isProvenSet) {
     const isLogged = newest?.log?.commits.some(
@@ -220,6 +224,8 @@ function isBelieved(
   }
   const record = records.find(({ seq }) => seq === applied.seq);
   if (record) return record.digest === applied.digest && record.resource === resource && (isIntact || isOwnPlace);
+  // Where nothing is left to hold it against, a proof that does not hold counts against it.
+  if (newest === undefined && applied.isProven === false) return false;
   if (!isIntact || (kinds.size > 0 && !kinds.has(resource))) return false;
   const commits = records.flatMap(({ log }) => log?.commits ?? []);
   if (commits.some((commit) => commit.seq === applied.seq && commit.digest !== applied.digest)) return false;

@@ -16,7 +16,7 @@ import { limits } from "../../limits.ts";
 
 const domain = "rotator.k8s.telekom.com";
 
-/** On a source, as annotations or as labels. */
+/** On a source, as annotations or as labels. The set is also on a target's object, which a target of the same name in another set may find. */
 export const rotationSetAnnotation = `${domain}/rotation-set`;
 export const sourceAnnotation = `${domain}/source`;
 export const watchPathAnnotation = `${domain}/watch-path`;

@@ -2,7 +2,7 @@
 import { earliest } from "@keyturn/runtime";
 import { pauseInWords } from "../../feature/pause-and-selection.ts";
 import { giveUpAnnotation, highestVersion, logAnnotation } from "./api.ts";
-import { type Commit, latestTimeOf, recordName } from "./history.ts";
+import { type Commit, heldBy, latestTimeOf, recordName } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 
 /** What holds up a whole set. */
@@ -69,6 +69,27 @@ export function lostBlocker({ namespace, set }: SetObservation, lost: readonly C
   };
 }
 
+/**
+ * Objects in their targets' own places of which nobody can say what they hold: their annotations are lost or not believed, and the log does not know, or is
+ * an older one because the newest was lost, or may have been left behind by a crash, since they have the content of a later version.
+ */
+export function unknownBlocker({ targets, records }: SetObservation, commits: readonly Commit[]): SetBlocker | undefined {
+  const isHeadLost = (commits.at(-1)?.seq ?? 0) > Math.max(0, ...records.map(({ seq }) => seq));
+  const unknown = targets.flatMap(({ name: target, objectName, objects }) => {
+    const held = heldBy(target, commits);
+    return objects
+      .filter(({ ours, name, applied, isOfOtherSet }) => ours && name === objectName && !applied && !isOfOtherSet)
+      .filter(({ digest }) => {
+        const isLater = records.some((record) => record.seq > (held?.seq ?? 0) && record.digest === digest);
+        return !held || (held.digest !== digest && (isHeadLost || isLater));
+      })
+      .map(({ resource, name }) => `${resource}/${name}`);
+  });
+  if (unknown.length === 0) return undefined;
+  const message = `the annotations of ${unknown.toSorted().join(", ")} do not say which version it holds, and neither does the history: put them back, or delete it`;
+  return { reason: "HistoryDamaged", message };
+}
+
 /** The numbers of versions have come to their end. */
 export function usedUpBlocker(observation: SetObservation): SetBlocker {
   return { reason: "HistoryDamaged", message: usedUp(observation) };
@@ -133,13 +154,14 @@ function damagedLogs({ namespace, set, records }: SetObservation, nowMs: number)
 }
 
 /** Records that are about another content than the log says, or that somebody else has written. Where no proof holds, the key was lost. */
-function forgedRecords({ namespace, set, records }: SetObservation): string | undefined {
+function forgedRecords({ namespace, set, records, targets }: SetObservation): string | undefined {
   const head = records.reduce<RecordObservation | undefined>(
     (newest, record) => (record.log && record.seq > (newest?.seq ?? 0) ? record : newest),
     undefined,
   );
   const digests = new Map(head?.log?.commits.map(({ seq, digest }) => [seq, digest]));
-  const isProvenSet = records.some(({ proof }) => proof === "valid");
+  const isProvenSet =
+    records.some(({ proof }) => proof === "valid") || targets.some(({ objects }) => objects.some(({ applied }) => applied?.isProven));
   const isForged = ({ seq, digest, proof }: RecordObservation): boolean =>
     (digests.get(seq) ?? digest) !== digest || (isProvenSet && proof === "invalid");
   const forged = records.filter(isForged).map(({ seq }) => `${namespace}/${recordName(set, seq)}`);

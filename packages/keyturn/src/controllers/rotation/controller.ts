@@ -61,6 +61,8 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
     setup(scope) {
       const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
+      /** The sets that are watched in this term: what happens to their sources shows. */
+      const watched = new Set<ObjectKey>();
       const metrics = setMetrics(scope.metrics);
       return reconcileWith<ObservedSet, never, SetAction, SetPlan>(
         scope,
@@ -68,7 +70,7 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           async observe(run, nowMs) {
             const key = await scope.installationKey(run.signal);
             const seal = key && sealOf(key);
-            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, nowMs, run });
+            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, isFirstLook: !watched.has(run.key), nowMs, run });
             return observed && { ...observed, seal, writer: new SetWriter({ observed, kinds, memory, fieldManager, seal, run }) };
           },
           plan: ({ observation, seal }, moment) => planSet(observation, moment, seal),
@@ -81,7 +83,11 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           },
           regarding: (key) => targetsOf(watches, key),
           failed: (failure, targets) => targets.map((target) => failedReport(target, failure)),
+          completed({ observation }, { key }) {
+            if (observation.unwatched.length === 0) watched.add(key);
+          },
           show(key, shown) {
+            if (!shown) watched.delete(key);
             const numbers = shown && numbersOf(shown.plan.rotation);
             if (numbers) metrics.show(key, numbers);
             else metrics.hide(key);

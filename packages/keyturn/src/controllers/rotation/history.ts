@@ -68,6 +68,11 @@ export interface SetShape {
   readonly next?: { readonly ranks: readonly (readonly string[])[]; readonly sinceMs: number };
 }
 
+/** Everybody who is, or was a short time ago, in the set: who has left may be back. */
+export function namesIn(shape: SetShape | undefined): readonly string[] {
+  return shape ? [...shape.ranks, ...(shape.next?.ranks ?? [])].flat() : [];
+}
+
 /** The log of a set. The version whose record holds it is the one that the source was last seen as. */
 export interface RotationLog {
   readonly source: SourceState;
@@ -135,8 +140,7 @@ interface Evidence {
 /** The log with what the targets' objects report, and without what people have given up. */
 export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: number): RotationLog {
   const { targets, givenUp } = evidence;
-  // Who has left a short time ago may be back: see `withShape`.
-  const names = new Set([...targets.map(({ name }) => name), ...(log.shape?.ranks.flat() ?? [])]);
+  const names = new Set([...targets.map(({ name }) => name), ...namesIn(log.shape)]);
   const reported = withSettled(withObjects(withoutStrangers(log.commits, names), targets, headSeq), log, evidence.records);
   const newlyReported = targets
     .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
@@ -153,7 +157,9 @@ export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: numbe
 function removedVersions({ state }: SourceState, commits: readonly Commit[], evidence: Evidence): readonly Commit[] {
   if (state !== "gone") return [];
   const isRemoved = ({ at }: Commit): boolean =>
-    evidence.targets.every(({ name, deletionMode }) => deletionMode === "cascade" || !Object.hasOwn(at, name));
+    evidence.targets.every(
+      ({ name, deletionMode, objects }) => !Object.hasOwn(at, name) || (deletionMode === "cascade" && !objects.some(({ ours }) => ours)),
+    );
   return unrecorded(commits, evidence).filter((commit) => isRemoved(commit) && !originOf(commit, { ...evidence, sources: [] }));
 }
 
@@ -181,8 +187,8 @@ function withObjects(commits: readonly Commit[], targets: readonly TargetObserva
   for (const { name, objects } of targets) {
     for (const { ours, applied, digest } of objects) {
       if (!ours || !applied || (heldBy(name, reported)?.seq ?? -1) >= applied.seq) continue;
-      // A number beyond all records is believed only if the content is what it says: the record may have been lost.
-      if (applied.seq > headSeq && applied.digest !== digest) continue;
+      // A number beyond all records is believed only with proof, or if the content is what it says: the record may have been lost.
+      if (applied.seq > headSeq && applied.digest !== digest && !applied.isProven) continue;
       reported = withCommitted(reported, name, applied);
     }
   }

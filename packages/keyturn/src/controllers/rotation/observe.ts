@@ -64,6 +64,8 @@ export interface SourceObservation {
   readonly pause?: Pause;
   /** When the server last saw the watched part written, if it says so: not before the write, and up to a second after it. */
   readonly writtenAtMs?: number;
+  /** This process sees it for the first time: what it was before, and for how long, only others can say. */
+  readonly isFirstLook?: true;
 }
 
 export type SourceContent =
@@ -129,6 +131,8 @@ export interface ObjectObservation {
   readonly ours: boolean;
   /** What its annotations say it was written with; absent if they say nothing that can be read. */
   readonly applied?: Applied;
+  /** It was written for another set, which a target of this name was in before: its content is none of this one's. */
+  readonly isOfOtherSet?: true;
   /** Digest of its content as it is now; another than `applied.digest` is drift. */
   readonly digest: string;
   /** Is owned by its RotationTarget, and so goes with it. */
@@ -183,6 +187,8 @@ export interface ObserveOptions {
   readonly memory: ReadMemory;
   /** Absent: nobody can tell who has written what. */
   readonly seal?: Seal | undefined;
+  /** Nobody has watched the set until now. */
+  readonly isFirstLook?: boolean;
   /** The API server's clock: a set's times are all by it. */
   readonly nowMs: number;
   /** Its client is asked for only if something has to be read: mostly caches say it all. */
@@ -257,7 +263,7 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
       const { name } = nameOf(sourceKey);
       const known = memory.sources.get(identity.uid);
       if (known?.resourceVersion === identity.resourceVersion && samePaths(known.paths, paths)) {
-        sources.push({ resource, name, uid: identity.uid, ...known.read, ...pausedBy(paths, options) });
+        sources.push({ resource, name, uid: identity.uid, ...known.read, ...seenBy(paths, options) });
         continue;
       }
       const object = await run.client.get(kind, nameOf(sourceKey), run.signal);
@@ -266,15 +272,19 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
       const { uid, resourceVersion } = object.metadata;
       memory.sources.set(uid, { resourceVersion, paths, read });
       if (payload) contents.set(uid, { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: payload });
-      sources.push({ resource, name, uid, ...read, ...pausedBy(paths, options) });
+      sources.push({ resource, name, uid, ...read, ...seenBy(paths, options) });
     }
   }
   return sources;
 }
 
-function pausedBy({ paused }: NonNullable<RotationAnnotations["source"]>, { nowMs }: ObserveOptions): Pick<SourceObservation, "pause"> {
+/** What of a source lies in the look at it, and not in its content. */
+function seenBy(
+  { paused }: NonNullable<RotationAnnotations["source"]>,
+  { nowMs, isFirstLook = false }: ObserveOptions,
+): Pick<SourceObservation, "pause" | "isFirstLook"> {
   const pause = pauseOf(paused, nowMs);
-  return pause ? { pause } : {};
+  return { ...(pause && { pause }), ...(isFirstLook && { isFirstLook }) };
 }
 
 function samePaths(a: RotationAnnotations["source"], b: RotationAnnotations["source"]): boolean {
@@ -363,9 +373,12 @@ async function observeObject(key: ObjectKey, options: ObjectOptions): Promise<Ob
   const seen = { resource: resourceOf(kind), name: nameOf(key).name, uid, resourceVersion };
   const { target } = annotations;
   if (!target || !isKeptFor(cache, key, owner.key)) return { ...seen, ours: false, digest: "", ownedByTarget: false };
-  const { applied: claimed, ownerUids } = target;
+  const { applied: claimed, ownerUids, set } = target;
   const applied = claimed && appliedBy(claimed, options);
-  const common = { ...seen, ours: true, ...(applied && { applied }), ownedByTarget: ownerUids.includes(owner.uid) };
+  // Who has the installation's proof for this set is of this set, whatever else is written on it.
+  const isOfOtherSet = set !== undefined && set !== nameOf(options.setKey).name && applied?.isProven !== true;
+  const said = { ...(applied && { applied }), ...(isOfOtherSet && { isOfOtherSet }) };
+  const common = { ...seen, ours: true, ...said, ownedByTarget: ownerUids.includes(owner.uid) };
   if (applied && memory.intact.get(uid) === resourceVersion) return { ...common, digest: applied.digest };
   const object = await run.client.get(kind, nameOf(key), run.signal);
   // Gone or changed since: the cache is about to say so, and brings the next run. What only the content could prove has to wait for that.

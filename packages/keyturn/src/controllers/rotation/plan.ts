@@ -11,6 +11,7 @@ import {
   pauseEnds,
   type SetBlocker,
   setBlockerOf,
+  unknownBlocker,
   usedUpBlocker,
   withoutPastPauses,
 } from "./blockers.ts";
@@ -47,15 +48,13 @@ import {
 import { forgottenShape, gapMsOf, type Rank, ranksOf, settlesAtMs, withShape } from "./shape.ts";
 import { firstStep, nextFree, observedSourceOf, type ObservedSource, stepSource } from "./source.ts";
 
-// What a plan for a set consists of. Every write is on its own: a crash may come between any two.
-
 /** Which state of an object a write is meant for; on any other it fails and changes nothing. */
 export interface Precondition {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** One change to the cluster. */
+/** One change to the cluster. Every write is on its own: a crash may come between any two. */
 export type RotationWrite =
   /** Creates the record of a version that the source has just become; fails if its name is taken. */
   | (Version & {
@@ -187,7 +186,8 @@ export function planRotation(observed: SetObservation, nowMs: number, outerBlock
   if ((noted.versions.at(-1)?.seq ?? 0) > highestVersion) return blockedPlan(world, usedUpBlocker(observation));
   const staying = world.ranks.flatMap((rank) => rank.members.filter((target) => !isRemoved(target, rank, noted)));
   const lost = lostVersions(noted.log.commits, { ...observation, targets: staying });
-  if (lost.length > 0) return { ...blockedPlan(world, lostBlocker(observation, lost)), writes: [] };
+  const stopped = lost.length > 0 ? lostBlocker(observation, lost) : unknownBlocker(observation, noted.log.commits);
+  if (stopped) return { ...blockedPlan(world, stopped), writes: [] };
   return advance(world, noted, nowMs);
 }
 

@@ -22,7 +22,7 @@ const conditionReasons = {
   WriteRefused: { meaning: "The API server does not take the object, or the version's record.", health: "degraded" },
   HistoryDamaged: {
     meaning:
-      "The history itself stops the set: a version's record or its log cannot be read, has lost a label or an annotation, or the numbers of versions are used up.",
+      "The history itself stops the set: a version's record or its log cannot be read, has lost a label or an annotation, nothing says what an object holds, or the numbers of versions are used up.",
     health: "degraded",
   },
   VersionLost: {

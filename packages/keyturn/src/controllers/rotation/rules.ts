@@ -1,5 +1,5 @@
 // When a target is promoted: the rules of a chain of targets, their order, when contents move, what comes next, and which versions are still needed. Pure.
-import { type Commit, heldBy, liveSinceMs, reachedMs, type RotationLog } from "./history.ts";
+import { type Commit, heldBy, liveSinceMs, namesIn, reachedMs, type RotationLog } from "./history.ts";
 import type { TargetObservation } from "./observe.ts";
 import type { PendingStep } from "./plan.ts";
 import { publishedFromMs } from "./publish-before.ts";
@@ -130,7 +130,8 @@ function nextIndex(target: string, commits: readonly Commit[]): number {
 
 /** While no target holds anything, what the source is goes everywhere at once: nothing is protected yet. */
 function firstFill(log: RotationLog, { ranks, blocked, versions, nowMs }: ChainInput): RotationLog {
-  const first = versions.at(-1);
+  // Who has just left may have been filled before a crash: then all get what it was.
+  const first = settlesAtMs(log) === undefined ? versions.at(-1) : versions[0];
   if (!first || isFilled(log)) return log;
   const at: Record<string, number> = {};
   const backfilled: string[] = [];
@@ -202,7 +203,8 @@ function leavesAtMs(target: string, log: RotationLog, { ranks, policy, intact, b
     name !== target && heldBy(name, commits)?.digest === held.digest && (intact.has(name) || isTaken(name));
   if (ranks.some(({ members }) => members.some(isElsewhere))) return nowMs;
   const furtherMs = ranks.slice(1).reduce((sum, { delayMs }) => sum + delayMs, 0);
-  const next = commits[commits.indexOf(held) + 1];
+  // A content that came back was live until it left for the last time.
+  const next = commits[commits.findLastIndex(({ digest }) => digest === held.digest) + 1];
   if (!next) return furtherMs === 0 ? nowMs : Number.POSITIVE_INFINITY;
   return Math.max(nowMs, dueAfter(liveSinceMs(next), furtherMs, frozen));
 }
@@ -386,7 +388,9 @@ export function trimmed(
 ): RotationLog {
   const declared = new Set(targets.map(({ name }) => name));
   // Who has left a short time ago may be back, and get what it held.
-  const gone = (log.shape?.ranks.flat() ?? []).filter((name) => !declared.has(name)).map((name) => ({ name, whenUnfilled: "Backfill" as const }));
+  const gone = namesIn(log.shape)
+    .filter((name) => !declared.has(name))
+    .map((name) => ({ name, whenUnfilled: "Backfill" as const }));
   const commits = cut(log.commits, [...targets, ...gone]);
   // Only versions that stay count, else the log would be trimmed once more when the others are gone.
   const frozen = log.frozen.length === 0 ? log.frozen : stillCounting({ ...log, commits }, retained(versions, { commits }, policy));

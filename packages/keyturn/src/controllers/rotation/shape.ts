@@ -42,9 +42,10 @@ export function withShape(log: RotationLog, ranks: readonly Rank[], nowMs: numbe
   if (isSameShape(declared, shape.ranks)) {
     return shape.next || shape.longestMs !== longestMs ? { ...log, shape: { ranks: declared, longestMs } } : log;
   }
-  const sinceMs = shape.next && isSameShape(declared, shape.next.ranks) ? shape.next.sinceMs : nowMs;
+  const isKnown = shape.next !== undefined && isSameShape(declared, shape.next.ranks);
+  const sinceMs = isKnown ? shape.next.sinceMs : nowMs;
   if (nowMs >= sinceMs + shape.longestMs) return { ...log, shape: { ranks: declared, longestMs } };
-  return sinceMs === shape.next?.sinceMs ? log : { ...log, shape: { ...shape, next: { ranks: declared, sinceMs } } };
+  return isKnown ? log : { ...log, shape: { ...shape, next: { ranks: declared, sinceMs } } };
 }
 
 /** When the declared shape counts; undefined if it does. Until then no target moves: what is declared may be half of what is meant. */

@@ -216,12 +216,24 @@ export function stepSource(
   const isHeadLost = (log.commits.at(-1)?.seq ?? 0) > head.seq;
   const isNewVersion = isHeadLost || observedSource.watchDigest !== head.watchDigest;
   const isSameObject = before.state === "present" && before.uid === observedSource.source.uid;
-  if (isSameObject && !isNewVersion) return { log, isNewVersion };
+  if (isSameObject && !isNewVersion && !wasInterrupted(observedSource, log)) return { log, isNewVersion };
   const sinceMs = timeOfWrite(observedSource.source, { notedMs: latestTimeOf(log), nowMs });
   const source = presentSince(observedSource, sinceMs);
-  if (isSameObject) return { log: { ...log, source }, isNewVersion };
-  // Back, or another object with the same annotations: whatever was uninterrupted no longer is.
+  if (isSameObject && isNewVersion) return { log: { ...log, source }, isNewVersion };
+  // Back, or another object with the same annotations, or it may have been another meanwhile: whatever was uninterrupted no longer is.
   return { log: { ...log, source, frozen: thawed(log, sinceMs), commits: returned(log.commits) }, isNewVersion };
+}
+
+/** By so much the time of a write and the time at which it was noted may differ: the server's are cut to seconds, and its clock is known to a second. */
+const maxNotedMs = 2 * timeStepMs;
+
+/**
+ * True if the source was written since it was noted, and nobody watched: it may have been another for a while. While a delay is running, that is taken for so.
+ * With what is live nothing runs, and who only annotates what is there should cause no write.
+ */
+function wasInterrupted({ source, digest }: ObservedSource & { readonly type: "present" }, { source: noted, commits }: RotationLog): boolean {
+  const { isFirstLook, writtenAtMs = 0 } = source;
+  return isFirstLook === true && writtenAtMs > noted.sinceMs + maxNotedMs && commits.at(-1)?.digest !== digest;
 }
 
 /** When the source was written, if the server says so. A write that is not newer than what was last noted cannot be what changed, and one to come is none. */

@@ -16,5 +16,5 @@ export { SimulatedNetwork } from "./network.ts";
 export { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFaults } from "./world-trouble.ts";
 export type { KindTraits } from "./object-store.ts";
 export { modelOperator, type ModelOperatorOptions, oneWriter } from "./model-operator.ts";
-export { drawInt, drawOne } from "../../random.ts";
+export { chance, drawInt, drawOne, drawWeighted } from "../../random.ts";
 export { type Json, type JsonObject, objectOr, stringOr } from "../../json.ts";
