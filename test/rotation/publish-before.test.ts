@@ -1,4 +1,5 @@
 // Rotation and JWKS together on a real API server: a target that waits for a JWKSConfig signs with no key that a cache may be without, and says why it waits.
+import { controllersOf } from "../../packages/keyturn/src/registry.ts";
 import { ConfigMap, Secret } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -24,7 +25,7 @@ async function signing(prefix: string, nginx: boolean) {
   const operator = await startOperator({
     operator: keyturn,
     kubeconfig: cluster().adminKubeconfig,
-    controllers: [rotationFeature, jwksFeature].flatMap((feature) => feature.controllers((flag) => flag.parse(undefined))),
+    controllers: controllersOf([rotationFeature, jwksFeature], { "jwks.serving": "true" }, {}),
     namespaces: [namespace],
     leaderElection: { namespace, enabled: false },
   });
