@@ -57,9 +57,9 @@ describe("the rights", () => {
   const accessWith = (given: Readonly<Record<string, string>>) =>
     sidecarsFeature.controllers((flag) => flag.parse(given[flag.name])).flatMap(({ access }) => access);
 
-  test("are for reading, and for restarting by patch; none for ControllerRevisions, and none on Leases of the whole cluster", () => {
+  test("are for reading, and for restarting by patch; none for ControllerRevisions, and none on Leases outside of the operator's namespace", () => {
     const access = accessWith({});
-    const written = access.filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
+    const written = access.filter(({ inOwnNamespace }) => !inOwnNamespace).filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
     expect(written.map(({ kind, verbs }) => `${kind.plural} ${verbs.join(" ")}`)).toEqual([
       "pods create",
       "deployments list watch patch",
@@ -67,11 +67,18 @@ describe("the rights", () => {
       "daemonsets list watch patch",
     ]);
     expect(access.map(({ kind }) => kind.plural)).not.toContain("controllerrevisions");
-    expect(access.map(({ kind }) => kind.plural)).not.toContain("leases");
+    const leases = access.filter(({ kind }) => kind.plural === "leases");
+    expect(leases.map(({ verbs, resourceNames, inOwnNamespace }) => [verbs, resourceNames, inOwnNamespace])).toEqual([
+      [["get", "update"], ["keyturn-restarts"], true],
+      [["create"], undefined, true],
+    ]);
   });
 
   test("no right to create pods if nobody is to be asked by it", () => {
-    expect(accessWith({ "sidecars.check-admission": "false" }).flatMap(({ verbs }) => verbs)).not.toContain("create");
+    const createdOf = (given: Readonly<Record<string, string>>): readonly string[] =>
+      accessWith(given).flatMap(({ kind, verbs }) => (verbs.includes("create") ? [kind.plural] : []));
+    expect(createdOf({})).toEqual(["pods", "leases"]);
+    expect(createdOf({ "sidecars.check-admission": "false" })).toEqual(["leases"]);
   });
 
   test("on Rollouts only if they are to be restarted", () => {
