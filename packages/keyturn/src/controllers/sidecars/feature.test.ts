@@ -59,7 +59,9 @@ describe("the rights", () => {
 
   test("are for reading, and for restarting by patch; none for ControllerRevisions, and none on Leases outside of the operator's namespace", () => {
     const access = accessWith({});
-    const written = access.filter(({ inOwnNamespace }) => !inOwnNamespace).filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
+    const written = access
+      .filter(({ inOwnNamespace }) => !inOwnNamespace)
+      .filter(({ verbs }) => verbs.some((verb) => !["list", "watch"].includes(verb)));
     expect(written.map(({ kind, verbs }) => `${kind.plural} ${verbs.join(" ")}`)).toEqual([
       "pods create",
       "deployments list watch patch",
