@@ -107,7 +107,7 @@ export function publicationOf(key: NamedKey, name: string, config: KeyPublisher 
   if (config.serves && served?.status !== "True")
     return waits(
       `does not serve the key everywhere yet: ${served?.message ?? "nothing is known"}`,
-      served !== undefined && served.reason !== "PodsNotAvailable",
+      served !== undefined && served.reason !== "PodsNotAvailable" && served.reason !== "RollingOut",
     );
   if (entry.availableSinceMs === undefined) return waits(`has the key, and not where everybody reads it${why}`, false);
   return { fromMs: entry.availableSinceMs + cacheMs + (config.serves ? endingPodsMs : 0) };

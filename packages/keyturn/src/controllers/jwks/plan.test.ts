@@ -273,10 +273,26 @@ describe("a rollout of nginx", () => {
     expect(world.condition("Served")).toBe("True Serving");
     setStatus({ replicas: 2, updatedReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 });
     world.run(t0 + 1);
-    expect(world.condition("Ready")).toBe("False PodsNotAvailable");
-    setStatus({ observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, conditions: [] });
+    expect([world.condition("Served"), world.condition("Ready")]).toEqual(["False RollingOut", "True Ready"]);
+    setStatus({ replicas: 2, updatedReplicas: 1, availableReplicas: 0, unavailableReplicas: 2 });
     world.run(t0 + 2);
+    expect([world.condition("Served"), world.condition("Ready")]).toEqual(["False PodsNotAvailable", "False PodsNotAvailable"]);
+    setStatus({ observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, conditions: [] });
+    world.run(t0 + 3);
+    expect([world.condition("Served"), world.condition("Ready")]).toEqual(["True Serving", "True Ready"]);
+  });
+
+  test("is Ready while its pods are replaced, and no longer after a minute", () => {
+    put();
+    world.run(t0);
+    makePodsAvailable();
+    world.run(t0);
+    setStatus({ replicas: 2, updatedReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 });
+    world.run(t0 + 1000);
+    world.run(t0 + 60_999);
     expect(world.condition("Ready")).toBe("True Ready");
+    world.run(t0 + 61_000);
+    expect([world.condition("Served"), world.condition("Ready")]).toEqual(["False PodsNotAvailable", "False PodsNotAvailable"]);
   });
 
   test("a changed document is not served until its rollout is over, and a key is to be had from then on", () => {
@@ -294,10 +310,10 @@ describe("a rollout of nginx", () => {
     put(second);
     world.run(t0 + hourMs);
     // In the very run that publishes it, before the Deployment's controller has seen anything.
-    expect([world.condition("Served"), availableSince()]).toEqual(["False PodsNotAvailable", [undefined, "2026-01-01T00:00:01.000Z"]]);
+    expect([world.condition("Served"), availableSince()]).toEqual(["False RollingOut", [undefined, "2026-01-01T00:00:01.000Z"]]);
     setStatus(rolling);
     world.run(t0 + hourMs + 1000);
-    expect(world.condition("Served")).toBe("False PodsNotAvailable");
+    expect(world.condition("Served")).toBe("False RollingOut");
     setStatus(running);
     world.run(t0 + hourMs + 2000);
     expect([world.condition("Served"), availableSince()]).toEqual(["True Serving", ["2026-01-01T01:00:02.000Z", "2026-01-01T00:00:01.000Z"]]);
@@ -317,7 +333,7 @@ describe("a rollout of nginx", () => {
     const pods = JSON.stringify(deployment()?.spec?.template);
     world.editConfigMap((configMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } }));
     world.run(t0 + hourMs);
-    expect(world.condition("Served")).toBe("False PodsNotAvailable");
+    expect(world.condition("Served")).toBe("False RollingOut");
     expect(JSON.stringify(deployment()?.spec?.template)).not.toBe(pods);
     makePodsAvailable();
     world.run(t0 + hourMs + 1000);

@@ -370,7 +370,8 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
   const nextRemovalMs = nextRemovalOf(history.keys);
   const signs = history.keys.find(({ standing, source }) => standing.state === "Active" && source === signing)?.jwk.kid;
   const lastKey = signing === undefined && history.keys.some(({ jwk }) => jwk.kid === lastKeyID) ? lastKeyID : signs;
-  const blocking = [published, served, left].find((condition) => condition?.status === "False");
+  // A rollout that goes well is a part of every rotation, and nobody's concern.
+  const blocking = [published, served, left].find((condition) => condition?.status === "False" && condition.reason !== "RollingOut");
   return {
     regarding: { kind, object },
     conditions: {

@@ -42,6 +42,10 @@ const conditionReasons = {
   WithdrawalRefused: { meaning: "The API server does not let a revoked key be taken out of a ConfigMap under an earlier name.", health: "degraded" },
   RemovalRefused: { meaning: "The API server does not let an object be deleted that is no longer wanted.", health: "degraded" },
   PodsNotAvailable: { meaning: "Not every pod of the Deployment serves the document as it is.", health: "progressing" },
+  RollingOut: {
+    meaning: "As many pods of nginx as are wanted answer, and those with the document as it was are being replaced.",
+    health: "progressing",
+  },
   PodsFail: { meaning: "Pods of nginx do not get ready; the message has their own words.", health: "degraded" },
   NotAllowed: { meaning: "The object asks for an image, replicas or resources that this installation does not allow.", health: "degraded" },
   NginxRefused: { meaning: "The API server does not take nginx's objects as the spec makes them.", health: "degraded" },

@@ -10,6 +10,8 @@ interface Watched {
 
 /** Rollouts that take no longer are nobody's concern, and nobody asks their pods what is the matter. */
 export const patienceMs = 10_000;
+/** Rollouts that take longer are said to stand in the way, although enough pods answer. */
+const rolloutMs = 60_000;
 /** How long after a look at the pods the next one is at the latest. */
 const maxLookMs = 300_000;
 
@@ -60,7 +62,8 @@ export function rolloutOf(
       ? `no pod of Deployment ${name} is available`
       : `${updatedReplicas} of ${replicas} pods of Deployment ${name} are up to date, ${available} available`;
   const [first] = words;
-  if (first === undefined) return { report: unavailable(state), nextAtMs };
+  const goesWell = live !== undefined && available >= replicas && nowMs - sinceMs < rolloutMs;
+  if (first === undefined) return { report: goesWell ? { status: "False", reason: "RollingOut", message: state } : unavailable(state), nextAtMs };
   return { report: { status: "False", reason: "PodsFail", message: `${state}: ${[...new Set(words)].slice(0, 3).join("; ")}` }, nextAtMs };
 }
 

@@ -8,7 +8,9 @@ const rightsWith = (kinds: string | undefined): readonly string[] =>
   rotationFeature
     .controllers((flag) => flag.parse(flag.name === rotationFlags.kinds.name ? kinds : flag.default))
     .flatMap(({ access }) =>
-      access.map(({ kind, subresource, verbs }) => `${kind.plural}.${kind.group}${subresource ? `/${subresource}` : ""}: ${verbs.join(" ")}`),
+      access.map(({ kind, subresource, verbs, resourceNames = [] }) =>
+        [`${kind.plural}.${kind.group}${subresource ? `/${subresource}` : ""}:`, ...verbs, ...resourceNames.map((name) => `(${name})`)].join(" "),
+      ),
     );
 
 test("each kind that a flag adds adds its rights, and no more", () => {
@@ -17,6 +19,8 @@ test("each kind that a flag adds adds its rights, and no more", () => {
     "rotationtargets.rotator.k8s.telekom.com: get list watch",
     "jwksconfigs.keyturn.io: list watch",
     "rotationtargets.rotator.k8s.telekom.com/status: patch",
+    "secrets.: get (keyturn-installation-key)",
+    "secrets.: create",
     "secrets.: get list watch create update patch delete",
     "configmaps.: get list watch create update patch delete",
   ]);
