@@ -65,6 +65,7 @@ clean: ## remove what the commands above made in this folder (the build cache of
 
 setup: $(INSTALLED) # everything that tests and benchmarks need
 	@tools/install-system-parts
+	@node tools/python.ts >/dev/null
 	@if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then tools/install-system-parts $(NODE_PARTS); fi
 	@node tools/build-dashboard.ts
 	@node tools/build-cluster.ts

@@ -1,8 +1,11 @@
 // The generated nginx configuration in a real nginx: what clients get, on every path, for every method, while keys change.
+import { networkInterfaces } from "node:os";
+import { freePort } from "@keyturn/runtime/testing";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { JWKSConfig, originPattern } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
+import type { IpFamily } from "../../packages/keyturn/src/controllers/jwks/flags.ts";
+import { nginxPort, nginxRoot, renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { defaultInstallation } from "../../packages/keyturn/test/jwks-world.ts";
 import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
@@ -187,6 +190,36 @@ test("nginx takes the configuration of every spec that the API server takes", as
     ),
     { numRuns: 60 },
   );
+});
+
+test("listens on IPv4 and IPv6 as the installation says, and serves the document over both", async () => {
+  const configOf = (ipFamily: IpFamily): string => renderNginxConfig({ cacheSeconds: 60, corsOrigins: [], ipFamily });
+  const listensOf = (config: string): readonly string[] => [...config.matchAll(/^ *listen (\S+);$/gm)].map(([, where = ""]) => where);
+  expect(listensOf(configOf("IPv6"))).toEqual([`[::]:${nginxPort}`]);
+  expect(listensOf(configOf("DualStack"))).toEqual([`${nginxPort}`, `[::]:${nginxPort}`]);
+  if (!Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === "::1"))) {
+    process.stderr.write("this machine has no IPv6 loopback: that nginx listens on IPv6 was checked in its configuration alone\n");
+    return;
+  }
+  for (const [ipFamily, hosts] of [
+    ["IPv6", ["::1"]],
+    ["DualStack", ["127.0.0.1", "::1"]],
+  ] as const) {
+    const port = await freePort();
+    // As in the container, but for the port, and the socket by which the test sees that nginx is ready.
+    const server = await startNginx(({ listen, root }) => {
+      const config = configOf(ipFamily).replaceAll(`${nginxPort};`, `${port};`);
+      return config.replace("  listen ", `  listen ${listen.join()};\n  listen `).replace(`root ${nginxRoot}`, `root ${root}`);
+    });
+    onTestFinished(() => server.stop());
+    await server.publish(document);
+    for (const host of hosts) {
+      const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/.well-known/jwks.json`;
+      const answer = await fetch(url);
+      expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "application/jwk-set+json", document]);
+    }
+    if (ipFamily === "IPv6") await expect(fetch(`http://127.0.0.1:${port}/jwks.json`)).rejects.toThrow("fetch failed");
+  }
 });
 
 describe("open to none", () => {

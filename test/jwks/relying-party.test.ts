@@ -1,6 +1,8 @@
-// A relying party that nobody here wrote: kube-apiserver, with go-oidc and go-jose. It finds the keys by the issuer's discovery document, from a real nginx over TLS.
+// Relying parties that nobody here wrote, with a real nginx over TLS: kube-apiserver (go-oidc and go-jose), which finds the keys by the issuer's discovery document, and PyJWT.
+import { execFileSync, spawn } from "node:child_process";
 import { request } from "node:https";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { type Cluster, freePort, startCluster } from "@keyturn/runtime/testing";
 import { soon } from "@keyturn/runtime/testing/vitest";
@@ -16,6 +18,7 @@ import { kidOf } from "./publishing-namespace.ts";
 let cluster: Cluster;
 let nginx: NginxProcess;
 let issuer: string;
+let authority: string;
 let world: JwksWorld;
 
 /** Publishes these certificates' keys, as the operator would, and brings them to nginx. */
@@ -63,20 +66,42 @@ async function bearer(jwt: string): Promise<string | number> {
   });
 }
 
+interface PythonParty extends Disposable {
+  /** The token's subject, or why it was refused. */
+  readonly ask: (jwt: string) => Promise<{ readonly subject: string } | { readonly refused: string }>;
+}
+
+/** A process with a PyJWKClient that has looked at nothing yet. */
+function startPython(interpreter: string): PythonParty {
+  const words = [join(import.meta.dirname, "relying-party.py"), `${issuer}/.well-known/jwks.json`, authority, issuer, "shop"];
+  // Without the environment of whoever runs the tests, which may name a proxy.
+  const child = spawn(interpreter, words, { env: {}, stdio: ["pipe", "pipe", "inherit"] });
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    async ask(jwt) {
+      child.stdin.write(`${jwt}\n`);
+      const answer = await answers.next();
+      if (answer.done) throw new Error("the relying party in Python has ended, as it said above");
+      return JSON.parse(answer.value) as { subject: string } | { refused: string };
+    },
+    [Symbol.dispose]: () => void child.stdin.end(),
+  };
+}
+
 beforeAll(async () => {
   const port = await freePort();
   issuer = `https://localhost:${port}`;
   world = new JwksWorld({ issuer, updateStrategy: "immediate", nginx: { tlsSecret: "server", cacheSeconds: 0 } });
+  world.configMapIntervalMs = 0;
   const settings = settingsOfJwksConfig(world.object, defaultInstallation);
   const answers = settings.ok ? settings.settings.nginx?.answers : undefined;
   if (!answers) throw new Error("the test's own spec is refused");
-  let folder = "";
   nginx = await startNginx((place) => {
-    folder = place.certificates;
+    authority = join(place.certificates, "ca.crt");
     return renderNginxConfig(answers, { ...place, listenTls: [`127.0.0.1:${port}`] });
   });
   await publish(makeCertificate());
-  const flags = { "issuer-url": issuer, "client-id": "shop", "ca-file": join(folder, "ca.crt"), "signing-algs": "RS256,PS256,ES256,ES384" };
+  const flags = { "issuer-url": issuer, "client-id": "shop", "ca-file": authority, "signing-algs": "RS256,PS256,ES256,ES384" };
   cluster = await startCluster({ apiServerArgs: Object.entries(flags).map(([flag, value]) => `--oidc-${flag}=${value}`) });
 });
 
@@ -85,7 +110,7 @@ afterAll(async () => {
   await nginx.stop();
 });
 
-test("accepts tokens of each published key, at once when it was published after the last look, and none of a key that is gone", async () => {
+test("kube-apiserver accepts tokens of each published key, at once when it was published after the last look, and none of a key that is gone", async () => {
   const [rsa, ec, wide] = [makeCertificate({ keyType: "rsa2048" }), makeCertificate(), makeCertificate({ keyType: "p384" })];
   await publish(rsa, ec);
   const [first, second, third] = [await token(rsa, "RS256"), await token(ec, "ES256"), await token(wide, "ES384")];
@@ -98,4 +123,40 @@ test("accepts tokens of each published key, at once when it was published after 
   // It remembers for ten seconds which tokens it took; these it has not seen.
   for (const late of [await token(rsa, "RS256", "bob"), await token(ec, "ES256", "bob")]) expect(await bearer(late)).toBe(401);
   expect(await bearer(await token(wide, "ES384", "bob"))).toBe(`${issuer}#bob`);
+});
+
+test("PyJWT accepts tokens of each published key, also of one that it has not seen yet, and none of a key that is gone once it has looked", async () => {
+  const interpreter = execFileSync(process.execPath, [join(import.meta.dirname, "../../tools/python.ts")], { encoding: "utf8" }).trim();
+  const [rsa, ec] = [makeCertificate({ keyType: "rsa2048" }), makeCertificate({ keyType: "p256" })];
+  const [edwards, wide] = [makeCertificate({ keyType: "ed25519" }), makeCertificate({ keyType: "p384" })];
+  const tokens = {
+    rsa: await token(rsa, "RS256"),
+    ec: await token(ec, "ES256"),
+    edwards: await token(edwards, "EdDSA"),
+    wide: await token(wide, "ES384"),
+  };
+  const taken = { subject: "ann" };
+  const unknown = { refused: expect.stringContaining("Unable to find a signing key that matches") };
+  await publish(rsa, ec);
+  using party = startPython(interpreter);
+  for (const known of [tokens.rsa, tokens.ec]) expect(await party.ask(known)).toEqual(taken);
+  expect(await party.ask(tokens.edwards)).toEqual(unknown);
+
+  await publish(rsa, ec, edwards);
+  for (const known of [tokens.edwards, tokens.rsa, tokens.ec]) expect(await party.ask(known)).toEqual(taken);
+
+  await publish(ec, edwards);
+  using newcomer = startPython(interpreter);
+  for (const known of [tokens.ec, tokens.edwards]) expect(await newcomer.ask(known)).toEqual(taken);
+  expect(await newcomer.ask(tokens.rsa)).toEqual(unknown);
+
+  // The key that it does not know makes the first one look again: what it had kept of the one that is gone goes with that.
+  await publish(ec, wide);
+  for (const known of [tokens.wide, tokens.ec]) expect(await party.ask(known)).toEqual(taken);
+  for (const gone of [tokens.rsa, tokens.edwards]) expect(await party.ask(gone)).toEqual(unknown);
+  // A good name does not help what was not signed.
+  const [head, , signature] = tokens.ec.split(".");
+  const [, body] = (await token(ec, "ES256", "bob")).split(".");
+  const forged = [head, body, signature].join(".");
+  expect(await party.ask(forged)).toEqual({ refused: expect.stringContaining("InvalidSignatureError") });
 });
