@@ -132,6 +132,25 @@ test("at its deadline whatever it has started is ended even if that ignores the 
   await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
 });
 
+test("a command that fails leaves nothing behind, whatever that ignores: each attempt would add to it", async () => {
+  const folder = await testFolder();
+  const script = `(trap "" TERM; while :; do sleep 0.1; done) & echo $! > "$KEYTURN_AGENT_DIR/pid"; exit 3`;
+  expect(await notify(command(script), folder, undefined, quickClock(10))).toMatchObject({ ok: false, detail: "exit code 3" });
+  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
+  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
+});
+
+test("a command that cannot be ended, because it became another user's, is a failure like any other", async () => {
+  const kill = (): never => {
+    throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+  };
+  const folder = await testFolder();
+  const context = { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock: quickClock(10), kill };
+  const script = 'echo $$ > "$KEYTURN_AGENT_DIR/pid"; exec sleep 1000';
+  expect(await notifyChange(command(script, 300), context)).toMatchObject({ ok: false, detail: "it cannot be ended: EPERM" });
+  process.kill(Number(await readFile(join(folder, "pid"), "utf8")), "SIGKILL");
+});
+
 test("it does not outlive the agent", async () => {
   const stop = new AbortController();
   const result = notify(command("sleep 1000"), "/nowhere", stop.signal);

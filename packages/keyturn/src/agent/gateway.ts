@@ -25,6 +25,8 @@ interface ChangeContext {
   readonly snapshot: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** How a signal is sent to a process or, by a negative number, to a group. Default the kernel's way. */
+  readonly kill?: typeof killProcess;
 }
 
 /** What it needs. */
@@ -98,6 +100,8 @@ export class GatewayNotice {
 
 // One notification.
 
+const killProcess = (pid: number, signal: NodeJS.Signals | 0): boolean => process.kill(pid, signal);
+
 /** How long a command has to end after it was asked to. */
 const graceMs = 5000;
 
@@ -112,7 +116,7 @@ type Outcome = Pick<NoticeResult, "ok" | "detail">;
 
 function runCommand(
   { words: [program, ...args], timeoutMs }: Extract<ChangeNotice, { type: "command" }>,
-  { folder, snapshot, environment, clock }: ChangeContext,
+  { folder, snapshot, environment, clock, kill = killProcess }: ChangeContext,
   signal?: AbortSignal,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -123,17 +127,21 @@ function runCommand(
       // A group of its own, so that what it starts ends with it.
       detached: true,
     });
+    const group = child.pid === undefined ? undefined : -child.pid;
     let isOverdue = false;
     let isEnding = false;
     let forced: { cancel(): void } | undefined;
     let ended: Outcome | undefined;
     const end = (): void => {
+      if (isEnding || group === undefined) return;
       isEnding = true;
-      kill(child.pid, "SIGTERM");
+      const refusal = trySignal(kill, group, "SIGTERM");
       // Whoever of the group traps the request to end is ended all the same, also when the first of them is gone.
       forced = clock.setTimer(graceMs, () => {
-        kill(child.pid, "SIGKILL");
-        if (ended) settle(ended);
+        trySignal(kill, group, "SIGKILL");
+        if (ended) return settle(ended);
+        // Another user's process, or one that hangs in the kernel: nothing waits for it.
+        forced = clock.setTimer(graceMs, () => settle(ended ?? { ok: false, detail: `it cannot be ended: ${refusal ?? "not even by SIGKILL"}` }));
       });
     };
     const deadline = clock.setTimer(timeoutMs, () => {
@@ -152,19 +160,13 @@ function runCommand(
       const outcome = isOverdue
         ? { ok: false, detail: `ended after its deadline of ${timeoutMs} ms` }
         : { ok: code === 0, detail: by === null ? `exit code ${code}` : `ended by ${by}` };
-      if (isEnding && isGroupAlive(child.pid)) ended = outcome;
-      else settle(outcome);
+      // It is run again after a failure: what this time has left must not pile up.
+      if (!outcome.ok && group !== undefined && trySignal(kill, group, 0) !== "ESRCH") {
+        ended = outcome;
+        end();
+      } else settle(outcome);
     });
   });
-}
-
-/** Whether any process of the group is left. */
-function isGroupAlive(pid: number | undefined): boolean {
-  try {
-    return pid !== undefined && process.kill(-pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 async function sendSignal({ pidFile, signal }: Extract<ChangeNotice, { type: "signal" }>): Promise<Outcome> {
@@ -180,13 +182,13 @@ async function sendSignal({ pidFile, signal }: Extract<ChangeNotice, { type: "si
   }
 }
 
-function kill(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
+/** Sends a signal (0: none, only asks whether it could be sent), and returns why not: `ESRCH` if there is nobody any more, `EPERM` if all are another user's. */
+function trySignal(kill: typeof killProcess, pid: number, signal: NodeJS.Signals | 0): string | undefined {
   try {
-    process.kill(-pid, signal);
+    kill(pid, signal);
+    return undefined;
   } catch (error) {
-    // It has ended by itself meanwhile.
-    if (codeOf(error) !== "ESRCH") throw error;
+    return codeOf(error);
   }
 }
 

@@ -1,5 +1,5 @@
 // A disk that was damaged while nobody looked, and no API server: what is whole stays, what is not is mended Secret by Secret.
-import { appendFile, chmod, cp, mkdir, readdir, readlink, rename, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { appendFile, chmod, cp, lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Disk, systemDisk } from "./disk.ts";
@@ -143,6 +143,51 @@ describe("what does not belong there", () => {
     };
     const store = new SnapshotStore({ disk, folder, namespace: "shop", shareAbove: 1000 });
     expect((await store.recover(now)).promoted?.name).toBe(current.name);
+  });
+});
+
+describe("with several namespaces", () => {
+  const wide: Contents = { "one/web-1": "first", "two/web-1": "second" };
+
+  /** A set of two namespaces, and a folder elsewhere that is nobody's business here. */
+  async function widePromoted(): Promise<{
+    readonly folder: string;
+    readonly elsewhere: string;
+    readonly store: SnapshotStore;
+    readonly current: Snapshot;
+  }> {
+    const [folder, elsewhere] = [await testFolder(), await testFolder()];
+    const store = new SnapshotStore({ disk: systemDisk, folder, namespace: "shop", shareAbove: 1000 });
+    const current = await store.promote(manifestOf(wide), { snapshot: undefined, isWhole: true }, reading(wide));
+    return { folder, elsewhere, store, current };
+  }
+
+  test("a planted link in place of a namespace's folder is removed and not followed: what it points to stays as it is", async () => {
+    const { folder, elsewhere, store, current } = await widePromoted();
+    const planted = join(folder, "generations", current.name, "one");
+    await cp(planted, elsewhere, { recursive: true });
+    await writeFile(join(elsewhere, "precious"), "");
+    await rm(planted, { recursive: true });
+    await symlink(elsewhere, planted);
+    const found = await store.recover(now);
+    expect(found.damages[0]).toContain("one did not belong there and was removed");
+    expect(found).toMatchObject({ promoted: { name: current.name }, isWhole: false, broken: new Set(["one/web-1"]) });
+    expect((await readdir(elsewhere)).toSorted()).toEqual(["precious", "web-1"]);
+
+    await store.promote(manifestOf(wide), { snapshot: current, isWhole: false }, reading(wide));
+    expect((await lstat(join(folder, "current", "one"))).isDirectory()).toBe(true);
+    expect((await readdir(elsewhere)).toSorted()).toEqual(["precious", "web-1"]);
+  });
+
+  test("a planted link in a half-written snapshot is not written through", async () => {
+    const { folder, elsewhere, store, current } = await widePromoted();
+    const begun = join(folder, "generations", `9-${"0".repeat(32)}`);
+    await mkdir(begun);
+    await symlink(elsewhere, join(begun, "two"));
+    const changed = { ...wide, "two/web-1": "third" };
+    await store.promote(manifestOf(changed), { snapshot: current, isWhole: true }, reading(changed));
+    expect(await readFile(join(folder, "current", "two", "web-1", "tls.crt"), "utf8")).toBe("certificate third");
+    expect(await readdir(elsewhere)).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { leafFingerprintOf, leafOf, validityDatesOf } from "../certificate.ts";
 import { compareStamps } from "../controllers/checksum/difference.ts";
 import type { Manifest, SecretEntry } from "./manifest.ts";
-import { digestOfFiles, readAnySecretFolder, readSecretFolder, type SecretFiles, writeSecretFolder } from "./secret-folder.ts";
+import { digestOfFiles, readAnySecretFolder, type SecretFiles, writeSecretFolder } from "./secret-folder.ts";
 import { numberOf, type Snapshot, type SnapshotFolder } from "./snapshot-folder.ts";
 import { holds } from "./target-set.ts";
 
@@ -59,9 +59,8 @@ export async function findSecret(
   { secret, digest, among }: { readonly secret: string; readonly digest: string; readonly among: readonly string[] },
 ): Promise<{ readonly path: string; readonly files: SecretFiles } | undefined> {
   for (const name of among) {
-    const path = folder.pathOf(name, secret);
-    const files = await readSecretFolder(folder.disk, path, digest);
-    if (files) return { path, files };
+    const files = await folder.read(name, secret, digest);
+    if (files) return { path: folder.pathOf(name, secret), files };
   }
   return undefined;
 }
@@ -174,7 +173,7 @@ async function mend(
   const secrets: Record<string, SecretEntry> = {};
   await folder.disk.makeFolder(folder.pathOf(name));
   for (const [secret, entry] of Object.entries(base.manifest.secrets)) {
-    const files = replacements.get(secret)?.files ?? (await readSecretFolder(folder.disk, folder.pathOf(base.name, secret), entry.digest));
+    const files = replacements.get(secret)?.files ?? (await folder.read(base.name, secret, entry.digest));
     if (!files) continue;
     await writeSecretFolder(folder.disk, folder.pathOf(name, secret), files);
     secrets[secret] = replacements.get(secret)?.entry ?? entry;

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { forEachParallel } from "../semaphore.ts";
 import type { Disk } from "./disk.ts";
 import { type Manifest, readManifest, renderManifest } from "./manifest.ts";
-import { readSecretFolder, tidySecretFolder } from "./secret-folder.ts";
+import { readSecretFolder, type SecretFiles, tidySecretFolder } from "./secret-folder.ts";
 
 /** A snapshot that is on the disk. */
 export interface Snapshot {
@@ -50,8 +50,7 @@ export class SnapshotFolder {
   async names(): Promise<readonly string[]> {
     const names: string[] = [];
     for (const name of await this.disk.list(this.#snapshots)) {
-      const found = snapshotName.test(name) ? await this.disk.inspect(this.pathOf(name)) : undefined;
-      if (found?.type === "folder" && found.isOurs) names.push(name);
+      if (snapshotName.test(name) && (await this.#isOwnFolder(this.pathOf(name)))) names.push(name);
     }
     return names.toSorted((a, b) => numberOf(a) - numberOf(b));
   }
@@ -119,14 +118,20 @@ export class SnapshotFolder {
     const broken = new Set<string>();
     const tidied = (await this.removeStrays(name, Object.keys(manifest.secrets))).map((stray) => `${stray} did not belong there and was removed`);
     await forEachParallel(Object.entries(manifest.secrets), width, async ([secret, { digest }]) => {
-      const path = this.pathOf(name, secret);
-      if (!(await readSecretFolder(this.disk, path, digest))) broken.add(secret);
-      else tidied.push(...(await tidySecretFolder(this.disk, path, secret)));
+      if (!(await this.read(name, secret, digest))) broken.add(secret);
+      else tidied.push(...(await tidySecretFolder(this.disk, this.pathOf(name, secret), secret)));
     });
     return { broken, tidied };
   }
 
-  /** Removes folders that a snapshot should not have, and resolves to their names. */
+  /** A Secret's files in a snapshot if they are what the digest says; undefined otherwise, or if the way there leads through a link or what is somebody else's. */
+  async read(name: string, secret: string, digest: string): Promise<SecretFiles | undefined> {
+    const above = dirname(secret);
+    if (above !== "." && !(await this.#isOwnFolder(this.pathOf(name, above)))) return undefined;
+    return readSecretFolder(this.disk, this.pathOf(name, secret), digest);
+  }
+
+  /** Removes what a snapshot should not have, and resolves to the names. Afterwards no path in it leads through a link. */
   async removeStrays(name: string, secrets: readonly string[]): Promise<readonly string[]> {
     const expected = new Map([["", new Set([manifestFile])]]);
     for (const secret of secrets) {
@@ -136,11 +141,21 @@ export class SnapshotFolder {
     }
     const strays: string[] = [];
     for (const [folder, names] of expected) {
-      const found = (await this.disk.list(this.pathOf(name, folder))).filter((each) => !names.has(each));
+      const path = this.pathOf(name, folder);
+      if (!(await this.#isOwnFolder(path))) {
+        if (await this.disk.inspect(path)) strays.push(folder);
+        continue;
+      }
+      const found = (await this.disk.list(path)).filter((each) => !names.has(each));
       strays.push(...found.map((each) => join(folder, each)));
     }
     for (const stray of strays) await this.disk.remove(this.pathOf(name, stray));
     return strays;
+  }
+
+  async #isOwnFolder(path: string): Promise<boolean> {
+    const found = await this.disk.inspect(path);
+    return found?.type === "folder" && found.isOurs;
   }
 
   async #readManifest(path: string): Promise<Manifest | undefined> {

@@ -3,7 +3,7 @@ import { forEachParallel } from "../semaphore.ts";
 import { type Disk, errorCodeOf } from "./disk.ts";
 import type { Manifest } from "./manifest.ts";
 import { brokenInWords, findSecret, type Recovery, recoverSnapshots } from "./recovery.ts";
-import { flushSecretFolder, readSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
+import { flushSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
 import { numberOf, type Snapshot, SnapshotFolder, width } from "./snapshot-folder.ts";
 
 /** A Secret as it was read, with the digest of its content. */
@@ -157,7 +157,7 @@ export class SnapshotStore {
     };
     await forEachParallel(wanted, width, async ([secret, { digest }]) => {
       const to = this.#folder.pathOf(name, secret);
-      if (isResumed && (await readSecretFolder(disk, to, digest))) return flushSecretFolder(disk, to);
+      if (isResumed && (await this.#folder.read(name, secret, digest))) return flushSecretFolder(disk, to);
       const isUnchanged = snapshot?.manifest.secrets[secret]?.digest === digest;
       // Shared files are what is served already, and are verified from time to time; reading all of them for each change would take longer than the change.
       if (share && isWhole && isUnchanged) return shareFrom(this.#folder.pathOf(snapshot.name, secret), to);
