@@ -1,6 +1,7 @@
 // The agent: looks, decides, acts and reports, again and again, and never stops for anything but its signal.
 import { type Clock, type Logger, sleep } from "@keyturn/runtime";
 import { leftOutOf, newerStamp, type ObservedSet } from "../controllers/checksum/difference.ts";
+import { freshMs } from "./contact.ts";
 import { decide, type Decision, type DecisionRules } from "./decision.ts";
 import type { Disk } from "./disk.ts";
 import type { GatewayNotice } from "./gateway.ts";
@@ -63,6 +64,9 @@ export class Agent {
   #decision: Decision | undefined;
   #observed: ObservedSet | undefined;
   #blocker: { readonly sinceMs: number; readonly reason: string } | undefined;
+  /** When what is served was last known to be what should be, on the monotonic scale: a clock that is set back makes nothing younger. */
+  #verifiedMs: number | undefined;
+  readonly #startedMs: number;
   #burstMs = burstMs;
   #said = { what: "", details: "", atMs: -Infinity };
   #isChanged = false;
@@ -71,6 +75,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#memory = options.memory;
+    this.#startedMs = options.clock.monotonic();
   }
 
   /** Something may have changed. */
@@ -81,8 +86,14 @@ export class Agent {
 
   /** How long ago what is served was known to be what should be; undefined if it never was. */
   get stalenessMs(): number | undefined {
-    const sinceMs = this.#memory.verifiedAtMs ?? this.#options.served.promoted?.manifest.promotedAtMs;
-    return sinceMs === undefined ? undefined : this.#isVerified ? 0 : Math.max(0, this.#options.clock.now() - sinceMs);
+    const { clock, served } = this.#options;
+    const nowMs = clock.monotonic();
+    if (this.#verifiedMs !== undefined) {
+      const sinceMs = nowMs - this.#verifiedMs;
+      return this.#isVerified && sinceMs <= freshMs ? 0 : sinceMs;
+    }
+    const beforeMs = this.#memory.verifiedAtMs ?? served.promoted?.manifest.promotedAtMs;
+    return beforeMs === undefined ? undefined : Math.max(clock.now() - beforeMs, nowMs - this.#startedMs);
   }
 
   /** Notifies the gateway and everybody else about what was found on the disk. Needs no API server. */
@@ -110,7 +121,7 @@ export class Agent {
     const beganMs = clock.monotonic();
     this.#observed = view.secrets();
     const blocker = view.blocker();
-    this.#blocker = blocker === undefined ? undefined : { sinceMs: this.#blocker?.sinceMs ?? clock.now(), reason: blocker };
+    this.#blocker = blocker === undefined ? undefined : { sinceMs: this.#blocker?.sinceMs ?? clock.monotonic(), reason: blocker };
     this.#decision = decide(
       {
         secrets: this.#observed,
@@ -126,6 +137,7 @@ export class Agent {
     );
     this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), maxBurstMs);
     if (this.#isVerified) {
+      this.#verifiedMs = view.heardMs() ?? clock.monotonic();
       this.#memory = { ...this.#memory, stamp: newerStamp(this.#memory.stamp, this.#decision.match?.stamp), verifiedAtMs: clock.now() };
       served.forgive();
     }
@@ -221,7 +233,7 @@ export class Agent {
 
   #troubles(): readonly RaisedAlarm[] {
     const { served, gateway, rules, clock } = this.#options;
-    const isHindered = this.#blocker && clock.now() - this.#blocker.sinceMs >= rules.alarmAfterMs;
+    const isHindered = this.#blocker && clock.monotonic() - this.#blocker.sinceMs >= rules.alarmAfterMs;
     return [
       ...(isHindered && this.#blocker ? [{ alarm: "Unreachable", message: this.#blocker.reason } as const] : []),
       ...(served.damage === undefined ? [] : [{ alarm: "Damaged", message: served.damage } as const]),

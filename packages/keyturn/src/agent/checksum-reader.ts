@@ -26,6 +26,12 @@ interface Read extends Version {
   readonly checksum: ObservedChecksum;
 }
 
+/** An object of which the read form is not the latest. */
+interface Wanted {
+  readonly name: string;
+  readonly version: Version;
+}
+
 const retryMs = 1000;
 
 /** The checksums of a namespace. */
@@ -55,7 +61,7 @@ export class ChecksumReader {
       void this.#readAll().finally(() => {
         this.#isReading = false;
         // What has come since it was last looked.
-        if (!signal.aborted && this.#unread()) read();
+        if (!signal.aborted && this.#unread().length > 0) read();
       });
     };
     this.#cache.subscribe(read);
@@ -80,31 +86,42 @@ export class ChecksumReader {
   }
 
   async #readAll(): Promise<void> {
-    const { client, clock, namespace, observe } = this.#source;
-    while (!this.#signal.aborted) {
-      const wanted = this.#unread();
-      if (!wanted) break;
-      try {
-        const object = await client.get(SecretCheckSum, { namespace, name: wanted.name }, this.#signal);
-        this.#trouble = undefined;
-        if (object) this.#read.set(wanted.name, { ...wanted.version, checksum: observe(object) });
-        // It is gone, and the watch will say so.
-        else await sleep(clock, retryMs, this.#signal);
-      } catch (error) {
-        if (this.#signal.aborted) return;
-        this.#trouble = `SecretCheckSum ${wanted.name} cannot be read: ${messageOf(error)}`;
+    const { clock } = this.#source;
+    for (let wanted = this.#unread(); wanted.length > 0 && !this.#signal.aborted; wanted = this.#unread()) {
+      for (const each of wanted) {
+        if (await this.#readOne(each)) continue;
         this.#onChange();
         await sleep(clock, retryMs, this.#signal).catch(() => undefined);
+        // Until then other things may be wanted.
+        break;
       }
     }
-    for (const name of this.#read.keys()) if (![...this.#cache.entries()].some(([key]) => nameOf(key).name === name)) this.#read.delete(name);
+    if (this.#signal.aborted) return;
+    const names = new Set(Array.from(this.#cache.entries(), ([key]) => nameOf(key).name));
+    for (const name of this.#read.keys()) if (!names.has(name)) this.#read.delete(name);
     this.#isComplete = this.#cache.synced;
     this.#onChange();
   }
 
-  #unread(): { readonly name: string; readonly version: Version } | undefined {
+  /** False if it could not be read now. */
+  async #readOne({ name, version }: Wanted): Promise<boolean> {
+    const { client, namespace, observe } = this.#source;
+    try {
+      const object = await client.get(SecretCheckSum, { namespace, name }, this.#signal);
+      this.#trouble = undefined;
+      // If it is gone, the watch will say so.
+      if (!object) return false;
+      this.#read.set(name, { ...version, checksum: observe(object) });
+      return true;
+    } catch (error) {
+      if (!this.#signal.aborted) this.#trouble = `SecretCheckSum ${name} cannot be read: ${messageOf(error)}`;
+      return false;
+    }
+  }
+
+  #unread(): readonly Wanted[] {
     const all = Array.from(this.#cache.entries(), ([key, version]) => ({ name: nameOf(key).name, version }));
-    return all.find(({ name, version }) => !this.#isRead(name, version));
+    return all.filter(({ name, version }) => !this.#isRead(name, version));
   }
 
   /** A spec is read once. Of an announcement that is still to come, the status says when it is there. */

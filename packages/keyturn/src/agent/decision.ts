@@ -88,7 +88,8 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const objects = checksums === "missing" ? [] : newestFirst(checksums);
   const match = objects.find((object) => isOfState(object, secrets.state));
   const [reference] = objects;
-  const since = match ? undefined : (differsSinceMs ?? nowMs);
+  // A clock that was set back must not put an alarm off.
+  const since = match ? undefined : Math.min(differsSinceMs ?? nowMs, nowMs);
   const differences = match || !reference?.ids ? [] : differencesTo(reference.ids, secrets, promoted?.secrets);
 
   // A batch that was announced is awaited until its time is over, unless it was there already.
@@ -105,7 +106,7 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const isWholeMeant = announced.some((object) => isOfWholeState(object.changes) && isOfState(object, secrets.state));
   const changes = announced.toReversed().flatMap((object) => object.changes ?? []);
   const isAnnounced = (name: string, id: string): boolean => isWholeMeant || changes.some((change) => change.name === name && change.to === id);
-  const statements = rules.signedOnly ? statementsOf(objects, secrets) : undefined;
+  const statements = rules.signedOnly ? statementsOf(objects, secrets, nowMs) : undefined;
   const target = targetSetOf({ observed: secrets, promoted, broken, policies: rules.policies, isAnnounced, statements }, nowMs);
   const isInPlace = promoted !== undefined && isWhole && isPromoted(promoted, target);
   const isKept = ({ situation }: Objection): boolean =>

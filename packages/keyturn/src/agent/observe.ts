@@ -27,6 +27,7 @@ import { contentDigestOf, type IdRules } from "../controllers/checksum/ids.ts";
 import { isWide, type ScopeChoice, scopesOf } from "../controllers/checksum/scopes.ts";
 import { wideName } from "../controllers/checksum/members.ts";
 import { ChecksumReader } from "./checksum-reader.ts";
+import { Contact } from "./contact.ts";
 import { filesOf } from "./secret-folder.ts";
 import type { ReadSecret, ReadSecrets } from "./snapshots.ts";
 
@@ -37,6 +38,8 @@ export interface ScopeView {
   checksums(): readonly ObservedChecksum[] | "unknown" | "missing";
   /** What keeps the agent from seeing changes at present, in words; undefined if nothing does. */
   blocker(): string | undefined;
+  /** When the API server last answered, on the monotonic scale: what is older is not known to be so still. Undefined if it has not answered yet. */
+  heardMs(): number | undefined;
 }
 
 /** What an agent serves. */
@@ -79,6 +82,8 @@ export function viewScope(
   for (const namespace of namespaces.now() ?? []) secretsIn(namespace);
   const checksums = new ChecksumReader({ caches, client, clock, namespace: home, observe: checksumObserver(keys) }, onChange, signal);
 
+  const contact = new Contact({ client, clock, namespace: home }, onChange, signal);
+
   const all = (): readonly Cache<ObservedSecret>[] => (namespaces.now() ?? []).map(secretsIn);
   return {
     secrets() {
@@ -93,7 +98,9 @@ export function viewScope(
         .map((cache) => blockerOf(caches.statusOf(cache)))
         .find((blocker) => blocker !== undefined) ??
       blockerOf(caches.statusOf(checksums.cache)) ??
-      checksums.trouble,
+      checksums.trouble ??
+      contact.trouble,
+    heardMs: () => contact.heardMs,
   };
 }
 

@@ -118,6 +118,14 @@ describe("whoever has taken the cluster over", () => {
     expect({ versions: versions(later), alarms: later.alarms }).toEqual({ versions: { "web-1": "2", "web-2": "1" }, alarms: ["Unannounced"] });
   });
 
+  test("cannot shut out later words with one of a time to come, of a key that was stolen", () => {
+    const dayMs = 86_400_000;
+    const decision = decideFor(live, [announcement(now + dayMs, change("web-1", 1, 2))]);
+    expect({ versions: versions(decision), alarms: decision.alarms }).toEqual({ versions: { "web-1": "1", "web-2": "1" }, alarms: ["Unannounced"] });
+    // The owner's word counts, whatever the stolen key says of tomorrow.
+    expect(versions(decideFor(live, [announcement(now + dayMs, change("web-1", 1, 9)), second]))).toEqual({ "web-1": "2", "web-2": "1" });
+  });
+
   test("cannot go back by damaging what is on the disk", () => {
     const first = announcement(100, change("web-1", undefined, 1));
     const promoted = promotedBy(decideFor(live, [second]), promotedSet(before, 100));

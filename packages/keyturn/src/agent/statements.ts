@@ -1,5 +1,5 @@
 // What signed announcements say about single Secrets: with keys, nothing else makes the agent adopt a certificate, or give one up. Pure.
-import { type AnnouncedChange, isDone, type LiveObjects } from "../controllers/checksum/announcement.ts";
+import { type AnnouncedChange, isDone, type LiveObjects, maxAheadMs } from "../controllers/checksum/announcement.ts";
 import { compareStamps, type ObservedChecksum, type ObservedSet } from "../controllers/checksum/difference.ts";
 
 /** The newest word on each Secret. */
@@ -15,11 +15,16 @@ interface Statement {
   readonly announcement: ObservedChecksum;
 }
 
-/** Reads announcements whose signatures were checked. A batch counts when all of it is there that no later announcement has replaced. */
-export function statementsOf(announcements: readonly ObservedChecksum[], { secrets, state }: ObservedSet): Statements {
+/**
+ * Reads announcements whose signatures were checked. A batch counts when all of it is there that no later announcement has replaced. Words of a time that is
+ * still to come do not count yet: none that a stolen key has signed shuts out those that follow it.
+ */
+export function statementsOf(announcements: readonly ObservedChecksum[], { secrets, state }: ObservedSet, nowMs: number): Statements {
   const ids = new Set(state.ids);
   const live: LiveObjects = { member: (name) => secrets.get(name)?.member, hasId: (id) => ids.has(id) };
-  const oldestFirst = announcements.toSorted((left, right) => compareStamps(left.stamp, right.stamp));
+  const oldestFirst = announcements
+    .filter(({ stamp }) => stamp.timestampMs <= nowMs + maxAheadMs)
+    .toSorted((left, right) => compareStamps(left.stamp, right.stamp));
   const newest = new Map<string, Statement>();
   const nameless = new Map<string, Statement>();
   for (const announcement of oldestFirst) {

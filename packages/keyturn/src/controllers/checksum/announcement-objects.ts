@@ -11,7 +11,7 @@ import {
   systemClock,
 } from "@keyturn/runtime";
 import { keyturn, type Query } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, signed } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, maxAheadMs, signed } from "./announcement.ts";
 import {
   carriedPeaks,
   type CheckSumObject,
@@ -65,9 +65,6 @@ export async function serverTime(
   if (key) refuseOddTime(serverMs, nowMs);
   return serverMs;
 }
-
-/** How far a time may be ahead of another before one of them must be wrong. */
-const maxAheadMs = 3_600_000;
 
 /** What is signed cannot be taken back: agents believe no earlier word afterwards. So no API server alone says what time a word is of. */
 export function refuseOddTime(serverMs: number, ownMs: number): void {

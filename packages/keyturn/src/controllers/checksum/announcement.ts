@@ -10,6 +10,9 @@ import { limits } from "../../limits.ts";
 /** One object that changes. Without `from` it comes, without `to` it goes. */
 export type AnnouncedChange = NonNullable<NonNullable<CheckSumSpec["announcement"]>["changes"]>[number];
 
+/** How far a time may be ahead of another before one of them must be wrong. */
+export const maxAheadMs = 3_600_000;
+
 /** The live objects, as changes are compared with them. */
 export interface LiveObjects {
   readonly member: (name: string) => Member | undefined;

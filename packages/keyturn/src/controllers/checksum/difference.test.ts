@@ -65,6 +65,12 @@ test("the timestamp counts, and the creation for one that has none that can be r
   });
 });
 
+test("a timestamp that is far ahead of the creation does not count, unless somebody has signed it", () => {
+  const spec = { timestamp: "2026-01-02T00:00:00Z", checksum: "x" };
+  expect(observedChecksum({ metadata, spec }).stamp).toEqual({ timestampMs: createdMs, createdMs });
+  expect(observedChecksum({ metadata, spec }, true).stamp).toEqual({ timestampMs: Date.parse(spec.timestamp), createdMs });
+});
+
 test("of two of one second the one that was created later is the newer", () => {
   const [early, late] = [5, 6].map((created) => ({ timestampMs: 1, createdMs: created }));
   if (!early || !late) throw new Error("there are two");

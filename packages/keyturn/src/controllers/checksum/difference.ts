@@ -2,7 +2,7 @@
 import { type DeepReadonly, Secret, type Selection, type Stored } from "@keyturn/runtime";
 import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, isSigned } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
 import {
   checksumOfSorted,
@@ -70,7 +70,7 @@ export async function namespaceDiffs(
       const nameIn = (name: string): string => (isWide(scopeChoice.rule) ? wideName(within, name) : name);
       for (const secret of list.items) secrets.set(nameIn(secret.metadata.name), observe(secret));
     }
-    diffs.push(diffOf(home, observedSetOf(secrets), newestFirst(objects.map(observedChecksum))));
+    diffs.push(diffOf(home, observedSetOf(secrets), newestFirst(objects.map((object) => observedChecksum(object)))));
   }
   return diffs;
 }
@@ -190,16 +190,21 @@ export interface ObservedChecksum {
   readonly announcedUntilMs?: number;
 }
 
-/** What is kept of an object. A timestamp that cannot be read is taken for the time of its creation. */
-export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly<SecretCheckSum>>): ObservedChecksum {
+/**
+ * What is kept of an object. A timestamp that cannot be read, or that is far ahead of its creation, is taken for that: it would put all that follow behind it.
+ * `isSignedTime`: the timestamp is what somebody signed, and nothing that the API server says can change it.
+ */
+export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly<SecretCheckSum>>, isSignedTime = false): ObservedChecksum {
   const createdMs = Date.parse(metadata.creationTimestamp ?? "") || 0;
-  const { checksum = "", sha256, ids, timestamp, announcement } = spec;
+  const saidMs = Date.parse(spec.timestamp) || createdMs;
+  const isFarAhead = !isSignedTime && createdMs > 0 && saidMs > createdMs + maxAheadMs;
+  const { checksum = "", sha256, ids, announcement } = spec;
   return {
     name: metadata.name,
     checksum,
     ...(sha256 !== undefined && { sha256 }),
     ...(ids && { ids }),
-    stamp: { timestampMs: Date.parse(timestamp) || createdMs, createdMs },
+    stamp: { timestampMs: isFarAhead ? createdMs : saidMs, createdMs },
     ...(announcement && { isAnnounced: true, ...(announcement.changes && { changes: announcement.changes }) }),
     ...(announcement && !status?.reached && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
   };
@@ -209,9 +214,11 @@ export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly
 export function checksumObserver(keys: readonly AnnouncementKey[] | undefined): (object: Stored<DeepReadonly<SecretCheckSum>>) => ObservedChecksum {
   return function observe(object) {
     const { namespace = "" } = object.metadata;
-    const isTrusted = !keys || isSigned({ namespace, kind: SecretCheckSum.kind, spec: object.spec }, keys);
     const { announcement: _, ...spec } = object.spec;
-    return observedChecksum(isTrusted ? object : { ...object, spec });
+    if (!keys) return observedChecksum(object);
+    return isSigned({ namespace, kind: SecretCheckSum.kind, spec: object.spec }, keys)
+      ? observedChecksum(object, true)
+      : observedChecksum({ ...object, spec });
   };
 }
 
