@@ -1,15 +1,19 @@
 // A real nginx, the operator, an agent, handshakes all the time, and one fault after the other in single certificates, in the whole set and on the disk:
 // no handshake fails, and none gets a certificate that nobody meant.
+import { generateKeyPairSync } from "node:crypto";
 import { appendFile, chmod, cp, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Secret } from "@keyturn/runtime";
 import { issueCertificate } from "@keyturn/runtime/testing";
 import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { readPublicKeys } from "../../packages/keyturn/src/controllers/checksum/announcement.ts";
+import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
+import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
 import { verifiedNamespace } from "../checksum/verified-namespace.ts";
-import { AgentNamespace, authority, type Certificate, certificateFor, type RunningAgent, servedIn } from "./agent-namespace.ts";
+import { AgentNamespace, authority, type Certificate, certificateFor, keepAll, type RunningAgent, servedIn } from "./agent-namespace.ts";
 import { nginxCommand } from "./tls-configuration.ts";
 import { gatewayFolder, startTlsGateway } from "./tls-gateway.ts";
 
@@ -86,7 +90,8 @@ test("whatever goes wrong, only certificates that were meant are served", { time
     first: { "web-1": certificateFor("one.test", 8), "web-2": certificateFor("two.test", 8) },
     second: { "web-3": certificateFor("three.test", 8) },
   };
-  const announce = async (batch: Readonly<Record<string, Certificate>>): Promise<void> => {
+  const access = ["--kubeconfig", cluster().adminKubeconfig, "-n", place.namespace];
+  const announce = async (batch: Readonly<Record<string, Certificate>>, ...flags: readonly string[]): Promise<void> => {
     const file = join(await temporaryFolder(), "batch.json");
     await writeFile(
       file,
@@ -94,8 +99,7 @@ test("whatever goes wrong, only certificates that were meant are served", { time
         .map(([name, each]) => JSON.stringify(world.secretOf(name, each)))
         .join("\n---\n"),
     );
-    const access = ["--kubeconfig", cluster().adminKubeconfig, "-n", place.namespace];
-    await soon(async () => expect(await runKeyturn("checksum", "announce", "-f", file, ...access)).toMatchObject({ code: 0 }));
+    await soon(async () => expect(await runKeyturn("checksum", "announce", "-f", file, ...flags, ...access)).toMatchObject({ code: 0 }));
   };
   await announce(batches.first);
   await world.put("web-1", batches.first["web-1"]);
@@ -168,8 +172,58 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   expect((await stat(join(folder, "current", "web-5", "tls.key"))).mode & 0o777).toBe(0o600);
   expect((await stat(folder)).mode & 0o022).toBe(0);
 
+  // The command that notifies nginx hangs once, and what it started traps the request to end: it is ended with that, and run again.
+  const trap = join(gatewayFiles, "trap");
+  const reload = nginxCommand(gatewayFiles, "-s", "reload").join(" ");
+  const hanging = `if rm ${trap}; then (trap "" TERM; while :; do sleep 0.1; done) & echo $! > ${trap}.pid; wait; fi; ${reload}`;
+  const trapped = { type: "command", words: ["sh", "-c", hanging], timeoutMs: 2000 } as const;
+  await agent.stop();
+  await writeFile(trap, "");
+  agent = await world.start({ folder, notice: trapped, pauseMs: 500 });
+  await put("two.test", 30);
+  await gateway.seen({ "two.test": "two.test 30" });
+  await expect(stat(`/proc/${(await readFile(`${trap}.pid`, "utf8")).trim()}`)).rejects.toThrow("ENOENT");
+
+  // From here on only what was signed counts. Somebody else has the cluster: he writes a certificate that the operator vouches for, deletes another, and brings
+  // an earlier one back together with the word that announced it, while the later word is gone.
+  await agent.stop();
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const signing = join(gatewayFiles, "announce.key");
+  await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
+  const keys = readPublicKeys(publicKey.export({ format: "pem", type: "spki" }).toString());
+  const rules = { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: true };
+  agent = await world.start({ folder, notice, pauseMs: 500, keys, rules });
+  await soon(async () => expect(await runKeyturn("checksum", "allow", "--sign", signing, "--wait", ...access)).toMatchObject({ code: 0 }));
+  await stateIs(agent, { state: "verified", alarms: [] });
+  const earlier = { "web-3": certificateFor("three.test", 31) };
+  const later = { "web-3": certificateFor("three.test", 32) };
+  await announce(earlier, "--sign", signing);
+  await world.put("web-3", earlier["web-3"]);
+  await gateway.seen({ "three.test": "three.test 31" });
+  const words = (await cluster().client.list(SecretCheckSum, { namespace: place.namespace })).items;
+  await announce(later, "--sign", signing);
+  await world.put("web-3", later["web-3"]);
+  await gateway.seen({ "three.test": "three.test 32" });
+  await stateIs(agent, { state: "verified", alarms: [] });
+  const takenOver = gateway.handshakes.length;
+  await operator.stop();
+  await cluster().client.deleteCollection(SecretCheckSum, { namespace: place.namespace });
+  for (const {
+    metadata: { name },
+    spec,
+  } of words)
+    await cluster().client.create(SecretCheckSum, { metadata: { namespace: place.namespace, name }, spec });
+  await world.put("web-3", earlier["web-3"]);
+  await put("one.test", 670);
+  await world.remove(hosts["five.test"]);
+  await world.publish();
+  await stateIs(agent, { heldCount: 3, alarms: [{ alarm: "Unannounced" }] });
+  await put("two.test", 671);
+  await gateway.seen({ "one.test": "one.test 8", "two.test": "two.test 30", "three.test": "three.test 32", "five.test": "five.test 4" });
+  expect(gateway.handshakes.slice(takenOver).filter(({ certificate }) => certificate === "three.test 31")).toEqual([]);
+
   await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(2000));
   expect(gateway.failures).toEqual([]);
-  const unmeant = new Set(["one.test 2", "one.test 666", "one.test 667", "three.test 668", "four.test 669"]);
+  const unmeant = new Set(["one.test 2", "one.test 666", "one.test 667", "three.test 668", "four.test 669", "one.test 670", "two.test 671"]);
   expect(gateway.handshakes.filter(({ certificate }) => unmeant.has(certificate))).toEqual([]);
 });

@@ -69,6 +69,16 @@ test("no handshake fails and no set is mixed, whatever happens to agent, API ser
   await cluster().apiServer.start();
   await stateIs(agent, { state: "verified" });
 
+  // etcd freezes, and then the API server: every connection stays open and no watch ends, and still nobody says that anything is verified.
+  for (const server of [cluster().etcd, cluster().apiServer]) {
+    server.pause();
+    await soon(async () => expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 0$/m));
+    await stateIs(agent, { alarms: [{ alarm: "Unreachable" }] });
+    server.resume();
+    await stateIs(agent, { state: "verified", alarms: [] });
+    expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 1$/m);
+  }
+
   // Both are killed while a batch is being written.
   const fourth = setOf(4);
   await world.publish(fourth);

@@ -54,6 +54,11 @@ async function announce(place: VerifiedNamespace, manifests: readonly (Secret | 
   }
 }
 
+/** Why its checksums are or are not the current one. */
+async function currentReasons(place: VerifiedNamespace): Promise<readonly (string | undefined)[]> {
+  return (await place.checksums()).map(({ status }) => status?.conditions?.find(({ type }) => type === "Current")?.reason);
+}
+
 /** A namespace with two published Secrets. */
 async function withTwo(place: VerifiedNamespace): Promise<void> {
   await place.putSecret("shop-7", 1, certificate(0));
@@ -291,6 +296,15 @@ test(
     await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False Unannounced"));
     expect((await keyturn("checksum", "allow", ...access, "--sign", signing)).code).toBe(0);
     await place.published(["7-2"]);
+
+    // What is signed and still to come is taken back only by whoever says so; then it is nobody's word any more.
+    const coming = place.secret("shop-9", 1, certificate(1));
+    expect((await announce(place, [coming], "--sign", signing)).code).toBe(0);
+    const refused = await keyturn("checksum", "allow", ...access, "--sign", signing);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("is announced and still to come") });
+    expect((await keyturn("checksum", "allow", ...access, "--sign", signing, "--force", "--wait")).code).toBe(0);
+    await place.put(coming);
+    await soon(async () => expect(await currentReasons(place)).toContain("Unannounced"));
   },
 );
 

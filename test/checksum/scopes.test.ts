@@ -112,6 +112,15 @@ test("scope by label: namespaces with the same value are one", async () => {
   await cluster().client.mergePatch(Namespace, { name: earlier }, { metadata: { labels: { "keyturn.io/checksum": null } } });
   const { code, out } = await runKeyturn("diff", "-A", "--kubeconfig", cluster().adminKubeconfig, "--checksum.scope", "fleet");
   expect([code, out]).toEqual([0, expect.stringContaining(`namespace ${earlier}: 2 Secrets differ from checksum`)]);
+
+  // A namespace on its way out, which takes for ever where something hinders it, belongs to no scope, for operator, agents and commands alike.
+  await cluster().client.mergePatch(Namespace, { name: earlier }, { metadata: { labels: { "keyturn.io/checksum": "enabled" } } });
+  await soon(async () => expect(await agent.status()).toMatchObject({ alarms: [alarm] }));
+  await cluster().client.delete(Namespace, { name: earlier });
+  await first.published(["1-1", "2-1"]);
+  await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified", alarms: [] }));
+  const here = await runKeyturn("diff", "-n", one, "--kubeconfig", cluster().adminKubeconfig, "--checksum.scope", "fleet");
+  expect([here.code, here.out]).toEqual([0, expect.stringContaining("2 Secrets, exactly as checksum")]);
 });
 
 /** An agent that serves a scope of labelled namespaces. */

@@ -177,6 +177,7 @@ export class Agent {
       promotedAtMs: this.#options.clock.now(),
       secrets: target?.secrets ?? {},
       ...(target?.givenUp && { givenUp: target.givenUp }),
+      ...(target?.confirmedMs !== undefined && { confirmedMs: target.confirmedMs }),
       ...(peaks && { peaks: [...peaks] }),
     };
   }

@@ -40,6 +40,8 @@ const manifestSchema = z.object({
   secrets: z.record(z.string(), secretEntry),
   /** When the signed announcements were made by which Secrets were given up, by name: no earlier one brings them back. Absent without signatures. */
   givenUp: z.record(z.string(), z.number()).optional(),
+  /** When the newest signed announcement of everything, and nothing else, was made: no earlier one brings anything in. Absent without signatures. */
+  confirmedMs: z.number().optional(),
   /** How many Secrets were served in the last hour, and until when: ever fewer, ever later. */
   peaks: z.array(z.object({ count: z.number(), atMs: z.number() })).optional(),
 });

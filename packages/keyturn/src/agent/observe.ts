@@ -114,15 +114,19 @@ interface ScopeNamespaces {
 function namespacesOf(caches: Caches, { home, scopeChoice: { choice, rule } }: ServedScope, onChange: () => void): ScopeNamespaces {
   if (!isWide(rule)) return { now: () => [home], blocker: () => undefined };
   if (choice.type === "named") return { now: () => choice.names, blocker: () => undefined };
-  const labelOf = ({ metadata }: KubeObject): { readonly label: string | undefined } => ({
-    label: rule.type === "label" ? metadata.labels?.[rule.key] : undefined,
+  const keep = ({
+    metadata: { labels, deletionTimestamp },
+  }: KubeObject): { readonly label: string | undefined; readonly isThereToStay: boolean } => ({
+    label: rule.type === "label" ? labels?.[rule.key] : undefined,
+    isThereToStay: deletionTimestamp === undefined,
   });
-  const cache = caches.watch(Namespace, { only: "metadata", labels: choice.labels, keep: labelOf });
+  const cache = caches.watch(Namespace, { only: "metadata", labels: choice.labels, keep });
   cache.subscribe(onChange);
   void cache.whenSynced().then(onChange);
   const now = (): readonly string[] | undefined => {
     if (!cache.synced) return undefined;
-    const names = Array.from(cache.entries(), ([key]) => nameOf(key).name);
+    // As for the operator: in one on its way out, which can take for ever, nothing can be published.
+    const names = Array.from(cache.entries()).flatMap(([key, { isThereToStay }]) => (isThereToStay ? [nameOf(key).name] : []));
     const scopes = scopesOf(names, rule, (name) => cache.get(name)?.label);
     return scopes.find((scope) => scope.home === home)?.namespaces;
   };

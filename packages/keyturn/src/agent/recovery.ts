@@ -93,12 +93,15 @@ async function readPointed(
   damages.push(`generation ${pointed}: its manifest is gone, torn or edited; its files stay as they are until they can be verified`);
   const [newest] = snapshots;
   const checksum = pointed.slice(pointed.indexOf("-") + 1);
-  const stamp = newest?.manifest.stamp;
+  const { stamp, givenUp, confirmedMs } = newest?.manifest ?? {};
   const manifest: Manifest = {
     version: 1,
     namespace: newest?.manifest.namespace ?? namespace,
     checksum,
     ...(stamp && { stamp }),
+    // No word that was followed before is forgotten with the manifest.
+    ...(givenUp && { givenUp }),
+    ...(confirmedMs !== undefined && { confirmedMs }),
     promotedAtMs: newest?.manifest.promotedAtMs ?? 0,
     secrets,
   };

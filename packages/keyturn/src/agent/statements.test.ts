@@ -1,6 +1,6 @@
 // With keys, the agent adopts and gives up exactly what was signed, whatever API server and operator say.
 import { describe, expect, test } from "vitest";
-import type { AnnouncedChange } from "../controllers/checksum/announcement.ts";
+import { type AnnouncedChange, nothingElse } from "../controllers/checksum/announcement.ts";
 import type { ObservedChecksum } from "../controllers/checksum/difference.ts";
 import { decide, type Decision } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, type TestSet, testRules } from "./decision.fixture.ts";
@@ -124,6 +124,21 @@ describe("whoever has taken the cluster over", () => {
     expect({ versions: versions(decision), alarms: decision.alarms }).toEqual({ versions: { "web-1": "1", "web-2": "1" }, alarms: ["Unannounced"] });
     // The owner's word counts, whatever the stolen key says of tomorrow.
     expect(versions(decideFor(live, [announcement(now + dayMs, change("web-1", 1, 9)), second]))).toEqual({ "web-1": "2", "web-2": "1" });
+  });
+
+  test("cannot use a word that was withdrawn on what never was there, once somebody has signed everything there is", () => {
+    const withdrawn = announcement(300, change("web-9", undefined, 1));
+    const everything = announcement(400, nothingElse, { ...change("web-1", undefined, 1), unchanged: true });
+    const shown = { ...before, "web-9": {} };
+    // While the later word is shown, and when it is hidden after it was followed.
+    const decision = decideFor(shown, [withdrawn, everything]);
+    expect(versions(decision)).toEqual({ "web-1": "1", "web-2": "1" });
+    expect(decision).toMatchObject({ state: "promote", target: { confirmedMs: 400 } });
+    const promoted = { ...promotedBy(decision, promotedSet(before, 100)), confirmedMs: 400 };
+    const hidden = decideFor(shown, [withdrawn], promoted);
+    expect({ versions: versions(hidden), alarms: hidden.alarms }).toEqual({ versions: { "web-1": "1", "web-2": "1" }, alarms: ["Unannounced"] });
+    // A later one counts.
+    expect(versions(decideFor(shown, [everything, announcement(500, change("web-9", undefined, 1))], promoted))).toHaveProperty("web-9");
   });
 
   test("cannot go back by damaging what is on the disk", () => {

@@ -1,11 +1,13 @@
 // What signed announcements say about single Secrets: with keys, nothing else makes the agent adopt a certificate, or give one up. Pure.
-import { type AnnouncedChange, isDone, type LiveObjects, maxAheadMs } from "../controllers/checksum/announcement.ts";
+import { type AnnouncedChange, isDone, isNothingElse, type LiveObjects, maxAheadMs, takeBack } from "../controllers/checksum/announcement.ts";
 import { compareStamps, type ObservedChecksum, type ObservedSet } from "../controllers/checksum/difference.ts";
 
 /** The newest word on each Secret. */
 export interface Statements {
   /** When somebody signed that the Secret is to be exactly this; undefined if nobody did, or its batch is not complete. */
   adopts(secret: string, live: { readonly id: string; readonly digest: string | undefined }): number | undefined;
+  /** When somebody last signed everything there is, and nothing else. */
+  readonly confirmedMs: number | undefined;
   /** When somebody signed that the Secret, which has this id, is given up; by its id alone if its name was not known. */
   givesUp(secret: string, id: string): number | undefined;
 }
@@ -27,9 +29,13 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
     .toSorted((left, right) => compareStamps(left.stamp, right.stamp));
   const newest = new Map<string, Statement>();
   const nameless = new Map<string, Statement>();
+  let confirmedMs: number | undefined;
   for (const announcement of oldestFirst) {
     for (const change of announcement.changes ?? []) {
-      if (change.name !== "") newest.set(change.name, { change, announcement });
+      if (isNothingElse(change)) {
+        takeBack(newest);
+        confirmedMs = announcement.stamp.timestampMs;
+      } else if (change.name !== "") newest.set(change.name, { change, announcement });
       else if (change.from !== undefined && change.to === undefined) nameless.set(change.from, { change, announcement });
     }
   }
@@ -40,6 +46,7 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
   const timeOf = (statement: Statement | undefined): number | undefined =>
     statement && complete.has(statement.announcement) ? statement.announcement.stamp.timestampMs : undefined;
   return {
+    confirmedMs,
     adopts(secret, { id, digest }) {
       const statement = newest.get(secret);
       const isMeant = statement?.change.to === id && digest !== undefined && statement.change.sha256 === digest;

@@ -20,6 +20,8 @@ export interface TargetSet {
   readonly held: readonly HeldSecret[];
   /** With keys: when Secrets that are not served were given up, by name. */
   readonly givenUp?: Readonly<Record<string, number>>;
+  /** With keys: when somebody last signed everything, and nothing else. */
+  readonly confirmedMs?: number;
 }
 
 /** What a target is made from. */
@@ -58,7 +60,8 @@ export function targetSetOf(facts: TargetFacts, nowMs: number): TargetSet {
     held.push({ secret: name, situation: "Unannounced", message: `${name} is served and gone, and no signed announcement says so` });
     if (policies.Unannounced === "keep") secrets[name] = before;
   }
-  return { secrets, held, givenUp: Object.fromEntries(givenUp) };
+  const confirmedMs = Math.max(promoted?.confirmedMs ?? -Infinity, statements.confirmedMs ?? -Infinity);
+  return { secrets, held, givenUp: Object.fromEntries(givenUp), ...(confirmedMs > -Infinity && { confirmedMs }) };
 }
 
 /** With keys: why a Secret that counts is not adopted. What is promoted already needs no word, and nobody can go back to an earlier one. */
@@ -74,14 +77,18 @@ function unannounced(
   return { secret: name, situation: "Unannounced", message: `${name} is ${member.id}, and no signed announcement says so` };
 }
 
-/** When the newest word on a Secret was made that was ever followed, whatever has become of its files. */
+/** When the newest word was made that was ever followed on a Secret, or on all of them, whatever has become of its files. */
 function lastWordMs(promoted: Manifest | undefined, name: string): number {
   const givenUpMs = promoted?.givenUp && Object.hasOwn(promoted.givenUp, name) ? promoted.givenUp[name] : undefined;
-  return Math.max(entryIn(promoted, name)?.announcedMs ?? -Infinity, givenUpMs ?? -Infinity);
+  return Math.max(entryIn(promoted, name)?.announcedMs ?? -Infinity, givenUpMs ?? -Infinity, promoted?.confirmedMs ?? -Infinity);
 }
 
 /** True if exactly this is promoted, by words that are no older. */
-export function isPromoted({ secrets: promoted }: Manifest, { secrets }: Pick<TargetSet, "secrets">): boolean {
+export function isPromoted(
+  { secrets: promoted, confirmedMs: knownMs = -Infinity }: Manifest,
+  { secrets, confirmedMs = -Infinity }: Pick<TargetSet, "secrets" | "confirmedMs">,
+): boolean {
+  if (confirmedMs > knownMs) return false;
   const names = Object.keys(promoted);
   if (names.length !== Object.keys(secrets).length) return false;
   return names.every((name) => {

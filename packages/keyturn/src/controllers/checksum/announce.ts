@@ -1,7 +1,7 @@
 // Announces a state before it is written: its checksum is published first, so that a batch of changes is adopted as one. Or the state as it is: it is meant.
 import { formatDuration, type Ingress, type KubeObject, type Secret } from "@keyturn/runtime";
 import type { Query, Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, confirmationOf, isDone, type LiveObjects, progressOf } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, confirmationOf, isDone, type LiveObjects, nothingElse, progressOf } from "./announcement.ts";
 import { announcementObjects, publish, publishedIn, serverTime, waitUntilReached } from "./announcement-objects.ts";
 import { type CheckSumObject, isOfState, type PublishedCheckSum } from "./check-sum-object.ts";
 import { checksumOf, differenceOf, type Member } from "./ids.ts";
@@ -122,17 +122,22 @@ async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, p
   const isPublished = settled !== undefined && isOfState(settled, state) && memberKind.checksums !== options.secrets.checksums;
   if (state.ids.length === 0 || (!key && (isPublished || !settled))) return nothing;
   const serverMs = await serverTime(query, { namespace, kind: memberKind, key });
-  const begun = openAt(published, serverMs).find((checksum) => progressOf(changesOf(checksum) ?? [], liveOf(members)) === "begun");
-  if (begun && !options.force) {
-    const { name } = begun.object.metadata;
-    throw new Error(`cannot allow what is in namespace ${namespace}: ${name} is announced and half-written; wait for it, delete it, or use --force`);
+  const live = liveOf(members);
+  // Whoever signs takes back what was signed before and is still to come.
+  const open = openAt(published, serverMs).map(({ object }) => ({ object, progress: progressOf(object.spec.announcement?.changes ?? [], live) }));
+  const inTheWay = open.find(
+    ({ object, progress }) => progress === "begun" || (progress === "pending" && key && object.spec.announcement?.signature),
+  );
+  if (inTheWay && !options.force) {
+    const what = `${inTheWay.object.metadata.name} is announced and ${inTheWay.progress === "begun" ? "half-written" : "still to come"}`;
+    throw new Error(`cannot allow what is in namespace ${namespace}: ${what}; wait for it, delete it, or use --force`);
   }
   const announced = published.filter(({ object }) => object.spec.announcement?.signature).toSorted(newerFirst);
   const words = key ? [...wordsOf(announced).newest] : [];
   const gone = words.flatMap(([name, { change }]) =>
     change.to === undefined || members.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
   );
-  const parts = inParts(confirmationOf(settledIds, members, gone));
+  const parts = inParts([...(key ? [nothingElse] : []), ...confirmationOf(settledIds, members, gone)]);
   const checksums = announcementObjects(memberKind, { namespace, state, parts, published, serverMs, expiresInMs, key });
   const { notPublished: added, notLive: removed } = differenceOf(state.ids, settledIds);
   return { ...nothing, added, removed, checksums };

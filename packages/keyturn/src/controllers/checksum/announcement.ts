@@ -74,6 +74,18 @@ export function confirmationOf(
   return [...goneByName, ...gone, ...said];
 }
 
+/** Stands first among words that confirm everything: nothing else is meant, so that what was signed before, and perhaps withdrawn, brings nothing in any more. */
+export const nothingElse: AnnouncedChange = { name: "", unchanged: true };
+
+export function isNothingElse({ name, from, to, unchanged }: AnnouncedChange): boolean {
+  return unchanged === true && name === "" && from === undefined && to === undefined;
+}
+
+/** Takes back what earlier words would have brought in, from the newest word on each object. What they gave up stays given up. */
+export function takeBack(newest: Map<string, { readonly change: AnnouncedChange }>): void {
+  for (const [name, { change }] of newest) if (change.to !== undefined) newest.delete(name);
+}
+
 /** What happened to published ids, as changes. What is gone is known by its id alone. */
 export function changesBetween(publishedIds: readonly string[], members: Pick<MemberSet, "entries" | "state">): readonly AnnouncedChange[] {
   const { notPublished, notLive } = differenceOf(members.state().ids, publishedIds);

@@ -16,7 +16,12 @@ const change = z.object({
   from: z.string().optional().describe("The id that it has before. Absent: it comes."),
   to: z.string().optional().describe("The id that it has afterwards. Absent: it goes."),
   sha256: z.string().optional().describe("SHA-256 of its whole content afterwards, where the kind's content is covered."),
-  unchanged: z.boolean().optional().describe("It is so already and is to stay so: a word that confirms, and that nobody has to wait for."),
+  unchanged: z
+    .boolean()
+    .optional()
+    .describe(
+      "It is so already and is to stay so: a word that confirms, and that nobody has to wait for. Without a name and ids: nothing is meant but what is confirmed.",
+    ),
 });
 
 const signature = z.object({

@@ -1,7 +1,7 @@
 // A namespace in memory, for tests of the plan: what carrying plans out makes of its checksums.
 import { statusAfter, type Stored } from "@keyturn/runtime";
 import { SecretCheckSum } from "./api.ts";
-import { type AnnouncedChange, type AnnouncementKey, confirmationOf, signed, withChanges } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, confirmationOf, nothingElse, signed, withChanges } from "./announcement.ts";
 import {
   carriedPeaks,
   type CheckSumObject,
@@ -140,7 +140,8 @@ export class PublishedWorld {
     const gone = Array.from(words).flatMap(([name, { change }]) =>
       change.to === undefined || this.#live.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
     );
-    this.announceChanges(60_000, confirmationOf(newestFirst[0]?.spec.ids ?? [], this.#live, gone), key);
+    const confirmed = confirmationOf(newestFirst[0]?.spec.ids ?? [], this.#live, gone);
+    this.announceChanges(60_000, key ? [nothingElse, ...confirmed] : confirmed, key);
   }
 
   create(object: CheckSumObject): void {

@@ -87,7 +87,8 @@ export async function scopesFor(
 ): Promise<(namespace: string) => Scope | undefined> {
   if (rule.type === "namespace") return (namespace) => ({ home: namespace, namespaces: [namespace] });
   const items = choice.type === "named" ? [] : (await client.list(Namespace, { labels: choice.labels }, signal)).items;
-  const labels = new Map(items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  const staying = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const labels = new Map(staying.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
   const chosen = choice.type === "named" ? choice.names : labels.keys();
   const scopes = scopesOf(chosen, rule, (name) => (rule.type === "label" ? labels.get(name)?.[rule.key] : undefined));
   return (namespace) => scopes.find(({ home, namespaces }) => home === namespace || namespaces.includes(namespace));

@@ -1,5 +1,5 @@
 // What announcements that count say together: the newest word on each object, what no word speaks of, and which announcements have to stay for that. Pure.
-import type { AnnouncedChange, LiveObjects } from "./announcement.ts";
+import { type AnnouncedChange, isNothingElse, type LiveObjects, takeBack } from "./announcement.ts";
 import { changesOf, type SettledCheckSum } from "./history.ts";
 import { differenceOf, type Member } from "./ids.ts";
 import type { PublishedCheckSum } from "./check-sum-object.ts";
@@ -25,7 +25,8 @@ export function wordsOf(announced: readonly PublishedCheckSum[]): Words {
   const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
   const [newest, nameless] = [new Map<string, Word>(), new Map<string, Word>()];
   for (const [order, change] of oldestFirst.entries()) {
-    if (change.name !== "") newest.set(change.name, { change, order });
+    if (isNothingElse(change)) takeBack(newest);
+    else if (change.name !== "") newest.set(change.name, { change, order });
     else if (change.to === undefined && change.from !== undefined) nameless.set(change.from, { change, order });
   }
   return { newest, nameless };
