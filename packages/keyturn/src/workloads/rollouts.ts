@@ -258,6 +258,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (key !== fleetKey) return;
     this.#rows = shown?.plan.rows ?? [];
     this.#fleet.isLed = shown !== undefined;
+    // Another leader will write it: the next term reads it anew.
+    if (!shown) this.#fleet.memory = undefined;
     for (const [name, { metrics }] of this.#inspectors) {
       if (shown) metrics.show(this.#rows.flatMap((row) => rowOf(row, name)));
       else metrics.hide();
