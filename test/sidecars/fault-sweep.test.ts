@@ -60,10 +60,13 @@ describe("each workload is restarted once, and in the end nothing is left to do"
     expect(outcome(world)).toEqual(done);
   });
 
-  test.each([...faultsOf("write", ["killed after"]), ...faultsOf("call", ["unanswered"])])("with two leaders at once, $what at $sort $at", async (fault) => {
-    const world = new SweptWorld({ workloads, fault, elects: false });
-    await world.pass(300);
-    expect(world.restartCounts).toEqual(once);
-    expect(world.labelled).toEqual([]);
-  });
+  test.each([...faultsOf("write", ["killed after"]), ...faultsOf("call", ["unanswered"])])(
+    "with two leaders at once, $what at $sort $at",
+    async (fault) => {
+      const world = new SweptWorld({ workloads, fault, elects: false });
+      await world.pass(300);
+      expect(world.restartCounts).toEqual(once);
+      expect(world.labelled).toEqual([]);
+    },
+  );
 });
