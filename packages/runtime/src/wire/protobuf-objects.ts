@@ -324,7 +324,7 @@ export function decodeProtobufResponse(bytes: Buffer): StatusBody | Stored<KubeO
   const { kind, end } = openEnvelope(reader, bytes, bytes.length);
   if (kind === "Status") return readStatus(reader, end);
   if (kind === "PartialObjectMetadata") return { kind, ...readMetadataOnly(reader, end) };
-  throw new WireError(`protobuf: an answer of kind ${JSON.stringify(kind.slice(0, 40))}, which was not asked for`);
+  throw new WireError("protobuf: an answer of another kind than was asked for");
 }
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if it is something else. Throws `WireError` on what is no answer at all. */
