@@ -158,6 +158,7 @@ export { dateTime, duration, embeddedObject, intOrString, labelName, looseDurati
 
 // Bounded memory
 export { LruMap } from "./lru-map.ts";
+export { sharedTimeSlice, type TimeSlice } from "./time-slice.ts";
 
 // What was read or thrown
 export { messageOf, redactAndCut, safeErrorSummary } from "./observe/redaction.ts";

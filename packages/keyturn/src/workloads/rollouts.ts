@@ -34,7 +34,7 @@ import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { adoptedMemory, rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
+import { rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -207,7 +207,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (observed.type !== "fleet") return observed;
     if (at.type === "rolling") {
       const labelled = await this.#labelled(run);
-      this.#fleet.memory = await this.#memory(labelled, run);
+      this.#fleet.memory = await this.#memory(run);
       const rolling = new Map(labelled.map((workload) => [workloadId(workload.ref), this.#fleet.restartedAtMs(workload)]));
       return { ...observed, rolling, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
     }
@@ -322,8 +322,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     return this.#scope.clock.now() + (this.#scope.serverAheadMs() ?? 0);
   }
 
-  /** What is remembered of restarts. At the very first start, what is labelled then. */
-  async #memory(labelled: readonly Workload[], { client, signal, log }: Run): Promise<RestartMemory | undefined> {
+  /** What is remembered of restarts. Before the first one that is nothing: labels on workloads are whoever's who wrote them. */
+  async #memory({ client, signal, log }: Run): Promise<RestartMemory | undefined> {
     const memory = await this.#record.read(client, { nowMs: this.#now(), signal });
     if (memory === "forbidden") {
       if (!this.#isForgetful)
@@ -331,7 +331,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       this.#isForgetful = true;
       return undefined;
     }
-    return memory === "absent" ? adoptedMemory(labelled, (workload) => this.#fleet.restartedAtMs(workload)) : memory;
+    return memory === "absent" ? new Map() : memory;
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
