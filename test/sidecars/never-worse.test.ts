@@ -1,4 +1,5 @@
 // A restart never makes things worse: nothing is restarted whose new pods are refused, and nobody can make us restart again and again.
+import { isDeepStrictEqual } from "node:util";
 import { Deployment, type Stored } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
@@ -32,6 +33,34 @@ test("workloads whose new pods the API server refuses are not restarted, and are
   await place.upgrade({ tag: "1.28.0" });
   await place.hasSidecar(Deployment, "recreated", "docker.io/istio/proxyv2:1.28.0");
   await place.hasSidecar(Deployment, "web", "docker.io/istio/proxyv2:1.28.0");
+});
+
+test("a dry run says the same: what would be refused, what would be restarted now, and what later", { concurrent: true }, async () => {
+  await using place = await meshNamespace(cluster(), "dry");
+  const names = ["a", "b", "c"];
+  await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1 })));
+  await place.labelNamespace(refusing);
+  const operator = await place.startOperator({ "sidecars.dry-run": "true", "sidecars.max-rollouts": "1" });
+  const lines = (msg: string, more: object) =>
+    operator.logLines.filter((line) => line["msg"] === `would have ${msg}; withheld by dry run` && isDeepStrictEqual({ ...line, ...more }, line));
+  await place.upgrade({ tag: "1.27.0" });
+  for (const name of names) {
+    const workload = `Deployment/${place.namespace}/${name}`;
+    await soon(() => expect(lines("recorded an Event", { workload, reason: "PodRefused" })).toHaveLength(1));
+    expect(lines("restarted a workload", { workload })).toEqual([]);
+  }
+  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": null });
+  await place.upgrade({ tag: "1.28.0" });
+  await soon(() => {
+    expect(lines("restarted a workload", { workload: `Deployment/${place.namespace}/a` })).toHaveLength(1);
+    for (const name of ["b", "c"])
+      expect(lines("restarted a workload later", { workload: `Deployment/${place.namespace}/${name}`, reason: "RolloutLimit" })).not.toEqual([]);
+  });
+  await operator.stop();
+  for (const name of names) {
+    expect(await place.restartedAt(Deployment, name)).toBeUndefined();
+    expect(await place.events(name)).toEqual([]);
+  }
 });
 
 test("where the operator may not ask, one workload of a namespace shows what becomes of the others", { concurrent: true }, async () => {

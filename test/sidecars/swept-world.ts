@@ -47,11 +47,18 @@ export interface Fault {
 
 interface SweptOptions {
   readonly fault?: Fault | undefined;
+  /** At each of these writes, whoever sends it is cut off for a minute, and comes back with what it knew. */
+  readonly cuts?: readonly number[];
   readonly elects?: boolean;
   /** By name: whether its pod has an old sidecar. */
   readonly workloads: Readonly<Record<string, boolean>>;
   /** Default: the one for sidecars. */
   readonly controller?: (options: SidecarsOptions) => ControllerDefinition;
+}
+
+interface Life {
+  isDead: boolean;
+  cutUntilMs: number;
 }
 
 export class SweptWorld {
@@ -60,6 +67,7 @@ export class SweptWorld {
   readonly #network = new SimulatedNetwork({ server: this.#server, clock: this.#clock, random: seededRandom(2) });
   readonly #names: readonly string[];
   readonly #fault: Fault | undefined;
+  readonly #cuts: readonly number[];
   readonly #count = { write: 0, question: 0, call: 0 };
   readonly #rolled = new Map<string, string>();
   /** The times that a template ever had, by workload. */
@@ -69,8 +77,9 @@ export class SweptWorld {
   /** What new pods are refused for, if they are. */
   refusal: string | undefined;
 
-  constructor({ fault, elects = true, workloads, controller = sidecarsControllerOf }: SweptOptions) {
+  constructor({ fault, cuts = [], elects = true, workloads, controller = sidecarsControllerOf }: SweptOptions) {
     this.#fault = fault;
+    this.#cuts = cuts;
     this.#names = Object.keys(workloads);
     this.restarts = new Map(this.#names.map((name) => [name, new Set()]));
     for (const kind of [Deployment, StatefulSet, DaemonSet, ReplicaSet, PodKind, MutatingWebhookConfiguration]) this.#server.serve(kind);
@@ -92,7 +101,7 @@ export class SweptWorld {
     for (const [name, isOld] of Object.entries(workloads)) this.#deploy(name, isOld ? oldImage : newImage);
     for (const process of ["one", "two"]) {
       const stop = new AbortController();
-      const life = { isDead: false };
+      const life: Life = { isDead: false, cutUntilMs: 0 };
       const wire = this.#faulty(this.#network.connect({ name: process, clock: new ProcessClock(this.#clock) }), life);
       const options = { ...sidecarsOptions((flag) => flag.parse(flags[flag.name])), asksWebhooks: this.#istiod(life) };
       const context = { name: process, clock: this.#clock, random: seededRandom(process.length), incarnation: 1, signal: stop.signal };
@@ -140,12 +149,14 @@ export class SweptWorld {
   }
 
   /** One process's wire. Once it is dead, nothing that it sends arrives, and it hears of nothing any more. */
-  #faulty(wire: Transport, life: { isDead: boolean }): Transport {
+  #faulty(wire: Transport, life: Life): Transport {
     return {
       send: async (request, signal) => {
         if (life.isDead) return silence();
         const sort = sortOf(request);
         const what = sort && this.#hit(sort);
+        if (sort === "write" && this.#cuts.includes(this.#count.write)) life.cutUntilMs = this.#clock.monotonic() + 60_000;
+        if (life.cutUntilMs > this.#clock.monotonic()) throw new ConnectionError("nobody can be reached");
         if (what === "refused") return status(503, "ServiceUnavailable", "not now");
         // As long as the transport waits for an answer to a write.
         if (what === "unanswered") {
@@ -164,7 +175,7 @@ export class SweptWorld {
   }
 
   /** What one process hears of istiod. */
-  #istiod(life: { isDead: boolean }): WebhookCaller {
+  #istiod(life: Life): WebhookCaller {
     return {
       review: async (_webhook, pod) => {
         if (life.isDead) return silence();

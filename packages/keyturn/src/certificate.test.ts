@@ -4,7 +4,7 @@ import { createPublicKey, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { element, explicit, integer, objectIdentifier, octetString, sequence } from "@keyturn/runtime/testing";
 import { makeCertificate } from "../test/certificates.ts";
-import { readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
+import { isReadableAuthority, readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
 import { limits } from "./limits.ts";
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
@@ -97,6 +97,13 @@ describe("a private key is not read", () => {
   ])("%s", (_what, pem) => {
     expect(readPrivateKey(encoded(pem))).toBeUndefined();
   });
+});
+
+test("a bundle of authorities is read with as many certificates as there can be, and not with one more", () => {
+  const { certificate } = makeCertificate();
+  const bundle = certificate.repeat(limits.authorityCertificates);
+  expect(isReadableAuthority(encoded(bundle))).toBe(true);
+  expect(isReadableAuthority(encoded(bundle + certificate))).toBe(false);
 });
 
 test("a certificate is not read if it is larger than any certificate is", () => {

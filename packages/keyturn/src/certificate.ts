@@ -78,12 +78,12 @@ export function readCertificate(der: Uint8Array): X509Certificate | undefined {
   return der.length > limits.certificateBytes ? undefined : quietly(() => new X509Certificate(der));
 }
 
-/** True if a Secret's `ca.crt` (base64, as the API server sends it) holds certificates that can be read, and no block of anything else. */
+/** True if a Secret's `ca.crt` (base64, as the API server sends it) holds certificates that can be read, not too many, and no block of anything else. */
 export function isReadableAuthority(encoded: string): boolean {
   let count = 0;
   for (const { base64 } of pemBlocks(limitedText(encoded, limits.authorityBytes) ?? "")) {
     if (base64 === undefined) continue;
-    if (!readCertificate(Buffer.from(base64, "base64"))) return false;
+    if (count === limits.authorityCertificates || !readCertificate(Buffer.from(base64, "base64"))) return false;
     count++;
   }
   return count > 0;

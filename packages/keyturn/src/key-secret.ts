@@ -1,6 +1,6 @@
 // Secrets that hold a key for signatures: what is kept of one, never its private key, and the checked certificate chain in it. For whoever publishes keys, and whoever waits for that.
 import { Buffer } from "node:buffer";
-import { createHash, type KeyObject, type X509Certificate } from "node:crypto";
+import { createHash, hash, type KeyObject, type X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
 import { type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
 import { limits } from "./limits.ts";
@@ -68,10 +68,12 @@ export interface CertificateChain {
 /**
  * Reads a chain from certificates in base64 DER. The first one is the leaf; the chain ends at the first certificate that cannot be read or did not
  * sign the one before, because what follows would break `x5c` for strict readers. Undefined if there is no leaf that can be read and used with JWS.
+ * It also ends at the last of `limits.chainCertificates`: what is published of it is a shorter chain then.
  */
 export function readCertificateChain(base64: readonly string[]): CertificateChain | undefined {
-  const id = base64.join(",");
-  const known = chainsRead.get(id) ?? { chain: parseChain(base64) };
+  const chain = base64.slice(0, limits.chainCertificates);
+  const id = hash("sha256", chain.join(","));
+  const known = chainsRead.get(id) ?? { chain: parseChain(chain) };
   chainsRead.set(id, known);
   return known.chain;
 }
@@ -116,6 +118,8 @@ function readUsable(base64: string | undefined): X509Certificate | undefined {
 
 /** A self-signed certificate ends every chain; without that, a root given twice would be published twice. */
 function signedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  const { publicExponent = 0n } = issuer.publicKey.asymmetricKeyDetails ?? {};
+  if (publicExponent > limits.publicExponent) return false;
   return !certificate.checkIssued(certificate) && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 

@@ -17,6 +17,12 @@ export const limits = {
   /** OpenSSL uses no RSA key with more bits, and no curve that it knows by name has a private key of more bytes (sect571). */
   modulusBytes: 16_384 / 8,
   scalarBytes: 72,
+  /** Certificates of a chain that are read, the leaf among them: each costs a signature to check. Chains of public authorities have three or four. */
+  chainCertificates: 10,
+  /** The public exponent of a certificate that vouches for another: 65537 as a rule. A long one makes a check take as long as a signature. */
+  publicExponent: 2 ** 32,
+  /** Certificates of a `ca.crt`: all public authorities together are some 150. */
+  authorityCertificates: 300,
 
   // Rotation: sources, version records, annotations
 
@@ -33,13 +39,20 @@ export const limits = {
 
   // JWKS: documents of others, histories
 
-  /** The entries of a JWKS in a ConfigMap of somebody else, and a text in them. */
-  foreignKeys: 10_000,
-  foreignKeyText: 4096,
+  /** A JWKS in a ConfigMap of somebody else that is merged, and its entries. */
+  mergedBytes: 256 * KiB,
+  mergedKeys: 100,
+  /** A text in the entry of any document: the numbers of the longest RSA keys have 2,731 characters. */
+  keyText: 4096,
+  /** The entries of a document that is taken over, or was published before. */
+  documentKeys: 2000,
+  /** Keys that are published together. Those that a source holds are published in any case. */
+  publishedKeys: 1000,
   /** All annotations of an object may have 256 KiB together; the rest is left to others. */
   historyBytes: 192 * KiB,
-  /** What a Secret or merged ConfigMap held between two runs of its object. When there was more, that is said. */
-  passedStates: 64,
+  /** What a Secret, or a merged ConfigMap, held between two runs of its object. When there was more, that is said. */
+  passedStates: 16,
+  passedDocuments: 4,
   /** Revoked names that are remembered. */
   revokedNames: 1000,
 
@@ -54,6 +67,8 @@ export const limits = {
 
   /** A kubeconfig with one cluster, one user and their certificates has a few kB. */
   kubeconfigBytes: 32 * KiB,
+  /** Its lines, and the signs in it that mean something to a YAML parser and are not in base64: they cost time, long values do not. */
+  kubeconfigSigns: 2000,
   /** The head and body of an answer of a runtime's cluster: it is somebody else's, and one Secret is all that is asked of it. */
   targetHeadBytes: 64 * KiB,
   targetBodyBytes: 512 * KiB,

@@ -22,7 +22,7 @@ export {
 } from "./client/transport.ts";
 export { ConfigError, type ConnectionConfig } from "./client/auth/connection-config.ts";
 export { fileText, type TextSource } from "./client/auth/text-source.ts";
-export { type Credentials, fixedCredentials } from "./client/auth/credentials.ts";
+export { basicAuthorization, type Credentials, fixedCredentials } from "./client/auth/credentials.ts";
 export { embeddedKubeconfig, type EmbeddedKubeconfigOptions } from "./client/auth/kubeconfig.ts";
 export { loadConfig } from "./client/auth/load-config.ts";
 export * from "./client/builtin-kinds.ts";
@@ -158,6 +158,7 @@ export { dateTime, duration, embeddedObject, intOrString, labelName, looseDurati
 
 // Bounded memory
 export { LruMap } from "./lru-map.ts";
+export { sharedTimeSlice, type TimeSlice } from "./time-slice.ts";
 
 // What was read or thrown
 export { messageOf, redactAndCut, safeErrorSummary } from "./observe/redaction.ts";

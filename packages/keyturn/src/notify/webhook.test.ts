@@ -23,11 +23,14 @@ test("sends nothing over http unless that is allowed", async () => {
   expect(receiver.received).toEqual([]);
 });
 
-test.each(["127.0.0.1", "::1"])("posts JSON to the path of the URL, with the login that is in it, on %s", async (host) => {
+test.each([
+  ["127.0.0.1", "p%40ss", "p@ss"],
+  ["::1", "100%", "100%"],
+])("posts JSON to the path of the URL, with the login that is in it, on %s (%s)", async (host, written, meant) => {
   await using receiver = await startReceiver({ host });
-  const url = `${receiver.url.replace("//", "//me:p%40ss@")}/services/T0/B0/secret?thread=1\n`;
+  const url = `${receiver.url.replace("//", `//me:${written}@`)}/services/T0/B0/secret?thread=1\n`;
   expect(await post(url, '{"text":"x"}')).toEqual({ type: "sent" });
-  const authorization = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
+  const authorization = `Basic ${Buffer.from(`me:${meant}`).toString("base64")}`;
   expect(receiver.received).toMatchObject([
     {
       method: "POST",

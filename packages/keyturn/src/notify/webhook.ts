@@ -1,5 +1,14 @@
 // The way to a webhook whose URL is a secret: it comes from a file, and no message ever shows it.
-import { type Clock, createHttpTransport, fixedCredentials, readText, retryAfterOf, type TextSource, type Transport } from "@keyturn/runtime";
+import {
+  basicAuthorization,
+  type Clock,
+  createHttpTransport,
+  fixedCredentials,
+  readText,
+  retryAfterOf,
+  type TextSource,
+  type Transport,
+} from "@keyturn/runtime";
 import { choiceFlag, switchFlag, textFlag } from "../feature/flag.ts";
 import { limits } from "../limits.ts";
 
@@ -78,11 +87,9 @@ export class Webhook implements Disposable {
   }
 }
 
-function headersFor({ username, password }: URL): Readonly<Record<string, string>> {
-  const json = { "content-type": "application/json" };
-  if (username === "" && password === "") return json;
-  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { ...json, authorization: `Basic ${Buffer.from(login).toString("base64")}` };
+function headersFor(address: URL): Readonly<Record<string, string>> {
+  const authorization = basicAuthorization(address);
+  return { "content-type": "application/json", ...(authorization !== undefined && { authorization }) };
 }
 
 function deliveryOf({ status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> }, nowMs: number): Delivery {

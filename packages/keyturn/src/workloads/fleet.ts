@@ -382,7 +382,7 @@ function askedBy(findings: readonly { readonly name: string }[], restartedFor = 
 }
 
 /** What a refusal is about: the restart for the same and of the same template would be refused again. */
-function restartInput({ digest }: Extract<Inspection, { readonly type: "outdated" }>, { templateDigest }: Pick<Workload, "templateDigest">): string {
+export function restartInput({ digest }: { readonly digest: string }, { templateDigest }: Pick<Workload, "templateDigest">): string {
   return `${templateDigest} ${digest}`;
 }
 

@@ -16,13 +16,13 @@ function world() {
   return { client, run };
 }
 
-const entry = (atMs: number, restartedFor?: string): Remembered => ({
+const entry = (atMs: number, restartedFor?: string, isOver = true): Remembered => ({
   uid: "u",
   atMs,
   generation: 3,
   restartedFor,
   wasUnhealthy: false,
-  isOver: false,
+  isOver,
 });
 const { signal } = new AbortController();
 const now = { nowMs: 10_000, signal };
@@ -40,6 +40,18 @@ test("what was written is read, by another process too, and never over what that
   await run(one.write(client, new Map([...memory, ["Deployment/shop/b", entry(6)]])));
   const late = await run(two.write(client, new Map()).catch((error: unknown) => error));
   expect(isApiError(late, "Conflict")).toBe(true);
+});
+
+test("restarts that are under way are remembered, however many others there were since", async () => {
+  const { client, run } = world();
+  const record = new RestartRecord("default");
+  await run(record.read(client, now));
+  const others = Array.from({ length: 3000 }, (_, index) => [`Deployment/evil/${index}`, entry(100 + index, "d")] as const);
+  await run(record.write(client, new Map([["Deployment/shop/web", entry(5, "d", false)], ...others])));
+  const kept = await run(record.read(client, now));
+  if (typeof kept === "string") throw new Error(kept);
+  expect(kept.size).toBeLessThan(3000);
+  expect(kept.get("Deployment/shop/web")).toEqual(entry(5, "d", false));
 });
 
 test("it is bounded: what has not helped stays longest, then what is latest", async () => {

@@ -3,7 +3,7 @@ import { type AccessRule, type Client, type DeepReadonly, defineKind, isApiError
 import * as z from "zod";
 import { keyturn } from "../feature/feature.ts";
 import { RestartTimes } from "./annotations.ts";
-import { type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
+import type { Row, WorkloadId } from "./rollout-plan.ts";
 import type { Workload } from "./workload.ts";
 
 /** A restart that we have made, or were about to make when this was written. */
@@ -50,18 +50,6 @@ export function rememberedAfter(
     }
   }
   return next;
-}
-
-/** Taken over from versions that remembered nothing, which have always written both: a label, and what the restart was for. */
-export function adoptedMemory(labelled: readonly Workload[], restartedAtMs: (workload: Workload) => number | undefined): RestartMemory {
-  const adopted = labelled.filter(({ restartedFor }) => restartedFor !== undefined);
-  return new Map(
-    adopted.map((workload) => {
-      const { ref, source, generation, restartedFor } = workload;
-      const atMs = restartedAtMs(workload) ?? 0;
-      return [workloadId(ref), { uid: source.uid, atMs, generation: generation - 1, restartedFor, wasUnhealthy: false, isOver: false }];
-    }),
-  );
 }
 
 /** A Lease, which no tenant has a reason to write in that namespace. Nobody holds it. */
@@ -133,8 +121,9 @@ export class RestartRecord {
 }
 
 function serialized(memory: RestartMemory): string {
-  // What has not helped is of use for longest; then what is latest.
-  const latest = [...memory].sort(([, left], [, right]) => Number(!left.restartedFor) - Number(!right.restartedFor) || right.atMs - left.atMs);
+  // Whoever has many restarts displaces none that is under way. What has not helped is of use for longest; then what is latest.
+  const rank = ({ isOver, restartedFor }: Remembered): number => (isOver ? (restartedFor === undefined ? 2 : 1) : 0);
+  const latest = [...memory].sort(([, left], [, right]) => rank(left) - rank(right) || right.atMs - left.atMs);
   let entries = latest.slice(0, maxEntries);
   for (;;) {
     const text = JSON.stringify(

@@ -212,6 +212,19 @@ describe("in which order", () => {
     expect(plan([stuck, workload("b"), other], { maxRollouts: 1 }).decisions).toEqual({ a: "stuck", b: "wait RolloutStuck", c: "wait RolloutLimit" });
   });
 
+  it("however many are stuck in one namespace, they take the room of one", () => {
+    const stuck = ["a", "b", "c"].map((name) => rolling(name, now - 10 * minute, { progress: "unhealthy" }));
+    const others = ["x", "y"].map((name) => workload(name, { ref: { kind: "Deployment", namespace: `of-${name}`, name } }));
+    const late = { a: "stuck", b: "stuck", c: "stuck" };
+    expect(plan([...stuck, ...others], { maxRollouts: 3 }).decisions).toEqual({ ...late, x: "restart", y: "restart" });
+    expect(plan([...stuck, ...others], { maxRollouts: 2 }).decisions).toEqual({ ...late, x: "restart", y: "wait RolloutLimit" });
+    // As many namespaces in trouble as there is room stop the fleet: it may be the new sidecar's.
+    const everywhere = ["a", "b"].map((name) =>
+      rolling(name, now - 10 * minute, { progress: "unhealthy", ref: { kind: "Deployment", namespace: `stuck-${name}`, name } }),
+    );
+    expect(plan([...everywhere, ...others]).decisions).toEqual({ a: "stuck", b: "stuck", x: "wait RolloutLimit", y: "wait RolloutLimit" });
+  });
+
   it("where nobody can be asked about admission, one of a namespace at a time until its first new pod is there", () => {
     const unchecked = { isUnchecked: true };
     const other = workload("c", { ...unchecked, ref: { kind: "Deployment", namespace: "other", name: "c" } });

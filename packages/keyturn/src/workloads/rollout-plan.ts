@@ -165,11 +165,12 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   }
   const late = Array.from(rolling).filter(([, { sinceMs }]) => isLate(sinceMs, limits, nowMs));
   const stuck = new Set(late.flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : [id])));
+  const stuckNamespaces = new Set(limits.continueWhenStuck ? [] : Array.from(stuck, (id) => workloadRef(id).namespace));
   const pace = new Pace(fleet, limits, {
     nowMs,
-    // What was broken before gets its time like others, and no more.
-    rolling: rolling.size - late.length + (limits.continueWhenStuck ? 0 : stuck.size),
-    stuckNamespaces: new Set(limits.continueWhenStuck ? [] : Array.from(stuck, (id) => workloadRef(id).namespace)),
+    // What was broken before gets its time like others, and no more. What is stuck takes one room for each namespace: with all of it, one tenant would stop the fleet.
+    rolling: rolling.size - late.length + stuckNamespaces.size,
+    stuckNamespaces,
     startingNamespaces: new Set(
       candidates.flatMap(({ id, candidate }) => (rolling.has(id) && !candidate.isStarted ? [candidate.ref.namespace] : [])),
     ),

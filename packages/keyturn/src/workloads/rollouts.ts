@@ -28,12 +28,13 @@ import {
 } from "@keyturn/runtime";
 import type { ReasonTable } from "../feature/feature.ts";
 import { rolloutLabel } from "./annotations.ts";
-import { Fleet, type FleetOptions } from "./fleet.ts";
+import { DryRun } from "./dry-run.ts";
+import { Fleet, type FleetOptions, restartInput } from "./fleet.ts";
 import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { adoptedMemory, rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
+import { rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -133,7 +134,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #scope: ControllerScope;
   readonly #fleet: Fleet;
   readonly #options: RolloutsOptions;
-  readonly #dryRun: boolean;
+  /** Undefined unless this is one. */
+  readonly #dryRun: DryRun | undefined;
   readonly #inspectors: ReadonlyMap<string, { readonly definition: InspectorDefinition; readonly metrics: RolloutMetrics }>;
   /** The last plan over all, and what has been said of it. */
   #rows: readonly Row[] = [];
@@ -148,15 +150,17 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     this.#fleet = fleet;
     this.#record = new RestartRecord(scope.operatorNamespace);
     this.#options = options;
-    this.#dryRun = scope.dryRun || options.dryRun;
+    this.#dryRun = scope.dryRun || options.dryRun ? new DryRun(scope.log) : undefined;
     this.#inspectors = new Map(options.inspectors.map((definition) => [definition.name, { definition, metrics: definition.metrics(scope.metrics) }]));
-    const reconcile = reconcileWith({ ...scope, dryRun: this.#dryRun }, this, {
+    const reconcile = reconcileWith({ ...scope, dryRun: this.#dryRun !== undefined }, this, {
       reasons: options.reasons,
       refusedPartBackoff: { firstMs: 5000, maxMs: 300_000 },
     });
-    const withheld = onceEach();
     const { failed = async () => {} } = reconcile;
-    this.reconcile = this.#dryRun ? Object.assign((run: Run) => reconcile(withheld(run)), { failed }) : reconcile;
+    const dryRun = this.#dryRun;
+    this.reconcile = dryRun
+      ? Object.assign((run: Run) => reconcile({ ...run, done: (message, fields) => dryRun.tell(message, fields) }), { failed })
+      : reconcile;
   }
 
   observe({ key }: Run, nowMs: number): Observed | undefined {
@@ -173,15 +177,17 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const fleet = { ...withFresh(observed, refused), blocker: clockSkew };
     const { rows, nextAtMs } = planRollouts(fleet, this.#options.limits, nowMs);
     const due = rows.filter(({ decision }) => decision.type === "restart");
+    // Nothing is written in a dry run, so that the same is planned again and again, and is looked at once in a while.
+    const unseen = due.filter((row) => !this.#isSure(row, nowMs));
     const plan = { rows, status: [], heldBack: fleet.candidates.flatMap(wantedRestart) };
     // Caches may not show yet what the leader before us has started, and whose labels and times on workloads are only memory tells.
     const isUnknown = !fleet.memory && !this.#isForgetful && fleet.candidates.some(({ inspection }) => inspection.type !== "unknown");
     if ((due.length > 0 || isUnknown) && !observed.rolling) return { ...plan, steps: [{ verb: "look", at: { type: "rolling" } }], more: true };
-    if (due.length > 0 && observed.fresh.size === 0 && !this.#dryRun) {
-      const ids = due.slice(0, restartsPerRun).map(({ id }) => id);
+    if (unseen.length > 0 && observed.fresh.size === 0) {
+      const ids = unseen.slice(0, restartsPerRun).map(({ id }) => id);
       return { ...plan, steps: [{ verb: "look", at: { type: "workloads", ids } }], more: true };
     }
-    const confirmed = due.filter(({ id }) => this.#dryRun || observed.fresh.has(id));
+    const confirmed = due.filter((row) => observed.fresh.has(row.id) || !unseen.includes(row));
     const finished = rows.filter(({ decision }) => decision.type === "finish");
     const remembered = [...finished.filter(({ id }) => fleet.memory?.get(id)?.isOver === false), ...confirmed];
     const goOnAtMs = confirmed.length < due.length ? nowMs + (confirmed.length > 0 ? goOnMs : lookAgainMs) : undefined;
@@ -201,11 +207,15 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (observed.type !== "fleet") return observed;
     if (at.type === "rolling") {
       const labelled = await this.#labelled(run);
-      this.#fleet.memory = await this.#memory(labelled, run);
+      this.#fleet.memory = await this.#memory(run);
       const rolling = new Map(labelled.map((workload) => [workloadId(workload.ref), this.#fleet.restartedAtMs(workload)]));
       return { ...observed, rolling, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
     }
     const looked = await Promise.all(at.ids.map(async (id) => [id, await this.#lookAgain(id, run)] as const));
+    for (const [id, { candidate, target }] of looked) {
+      if (candidate?.inspection.type === "outdated" && target)
+        this.#dryRun?.looked(id, restartInput(candidate.inspection, target.workload), this.#now());
+    }
     this.#isUnchecked = looked.some(([, { candidate }]) => candidate?.isUnchecked);
     return { ...observed, fresh: new Map(looked), isUnchecked: this.#isUnchecked };
   }
@@ -258,19 +268,26 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (key !== fleetKey) return;
     this.#rows = shown?.plan.rows ?? [];
     this.#fleet.isLed = shown !== undefined;
+    // Another leader will write it: the next term reads it anew.
+    if (!shown) this.#fleet.memory = undefined;
     for (const [name, { metrics }] of this.#inspectors) {
       if (shown) metrics.show(this.#rows.flatMap((row) => rowOf(row, name)));
       else metrics.hide();
     }
     if (!shown?.plan.events || !this.#dryRun) return;
+    for (const { id, decision, why } of this.#rows) {
+      if (decision.type === "wait") this.#dryRun.tell("restarted a workload later", { workload: id, reason: decision.reason, why });
+    }
     for (const { regarding, reason, message } of shown.plan.events) {
       const { namespace, name } = regarding?.object.metadata ?? {};
-      this.#scope.log.info(
-        { workload: `${regarding?.kind.kind}/${namespace}/${name}`, reason, message },
-        "would have recorded an Event; withheld by dry run",
-      );
+      this.#dryRun.tell("recorded an Event", { workload: `${regarding?.kind.kind}/${namespace}/${name}`, reason, message });
     }
     this.#remember();
+  }
+
+  #isSure({ id, decision }: Row, nowMs: number): boolean {
+    const workload = this.#fleet.workload(id);
+    return decision.type === "restart" && workload !== undefined && this.#dryRun?.isSure(id, restartInput(decision, workload), nowMs) === true;
   }
 
   #remember(): void {
@@ -305,8 +322,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     return this.#scope.clock.now() + (this.#scope.serverAheadMs() ?? 0);
   }
 
-  /** What is remembered of restarts. At the very first start, what is labelled then. */
-  async #memory(labelled: readonly Workload[], { client, signal, log }: Run): Promise<RestartMemory | undefined> {
+  /** What is remembered of restarts. Before the first one that is nothing: labels on workloads are whoever's who wrote them. */
+  async #memory({ client, signal, log }: Run): Promise<RestartMemory | undefined> {
     const memory = await this.#record.read(client, { nowMs: this.#now(), signal });
     if (memory === "forbidden") {
       if (!this.#isForgetful)
@@ -314,7 +331,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       this.#isForgetful = true;
       return undefined;
     }
-    return memory === "absent" ? adoptedMemory(labelled, (workload) => this.#fleet.restartedAtMs(workload)) : memory;
+    return memory === "absent" ? new Map() : memory;
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
@@ -412,20 +429,6 @@ function partOf({ id, decision }: Row): HeldBack {
 /** The step that a candidate waits for, whatever holds it back. */
 function wantedRestart({ ref, inspection }: Candidate): readonly HeldBack[] {
   return inspection.type === "outdated" ? [{ part: workloadId(ref), input: inspection.digest }] : [];
-}
-
-/** In a dry run the same is planned again and again; it is logged once. */
-function onceEach(): (run: Run) => Run {
-  const logged = new Set<string>();
-  return (run) => ({
-    ...run,
-    done(message, fields = {}) {
-      const text = `${message} ${JSON.stringify(fields)}`;
-      if (logged.has(text)) return;
-      logged.add(text);
-      run.log.info(fields, `would have ${message}; withheld by dry run`);
-    },
-  });
 }
 
 const seen = ["list", "watch"] as const;

@@ -1,8 +1,6 @@
 // What controllers see of a watched kind: a live, read-only, indexed copy of what they declared to keep, and how its watch fares.
 import type { Selection } from "../client/client.ts";
-import { type Kind, type KubeObject, type ObjectKey, resourceOf, type Stored } from "../client/kind.ts";
-import type { WatchState } from "../watch/step.ts";
-import type { WatchStatus } from "./caches.ts";
+import { type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import type { IndexFunction, UnreadableObject } from "./store.ts";
 
 /** Deeply read-only. */
@@ -140,41 +138,4 @@ export interface UnreadableObjects {
   keys(): Iterable<ObjectKey>;
   /** Calls `listener` for each from now on. Returns the way to stop. */
   subscribe(listener: (key: ObjectKey) => void): () => void;
-}
-
-// Puts the state of a watch into the words that health checks, logs and people read.
-
-/** The status that `state` stands for. */
-export function statusStateOf(state: WatchState, kind: Kind, namespace: string | undefined): WatchStatus["state"] {
-  const { problem } = state;
-  switch (problem?.type) {
-    case "missing":
-      return { type: "missing" };
-    case "forbidden":
-      return {
-        type: "forbidden",
-        rule: `${problem.verb} ${resourceOf(kind)} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`,
-      };
-    case "failing":
-      return { type: "retrying", error: problem.error };
-    case undefined:
-      break;
-  }
-  switch (state.type) {
-    case "idle":
-      return { type: "idle" };
-    case "streaming":
-    case "paging":
-      return { type: "syncing" };
-    case "watching":
-    case "waiting":
-    default:
-      return { type: "live" };
-  }
-}
-
-/** Of several statuses the one that needs attention most. */
-export function worstStatus(statuses: readonly WatchStatus[]): WatchStatus | undefined {
-  const rank: Readonly<Record<WatchStatus["state"]["type"], number>> = { forbidden: 5, missing: 4, retrying: 3, idle: 2, syncing: 1, live: 0 };
-  return statuses.toSorted((a, b) => rank[b.state.type] - rank[a.state.type])[0];
 }

@@ -8,8 +8,9 @@ import type { Logger } from "../observe/logger.ts";
 import { safeErrorPlace } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
 import { Reflector, watchSource } from "../watch/reflector.ts";
+import type { WatchState } from "../watch/step.ts";
 import type { WatchLimits } from "../watch/watch-limits.ts";
-import { type AnyWatchOptions, type Cache, statusStateOf, type Watch, worstStatus } from "./cache.ts";
+import { type AnyWatchOptions, type Cache, type Watch } from "./cache.ts";
 import { StoreCache, UnionCache } from "./derived-caches.ts";
 import { Store, UnreadableValue } from "./store.ts";
 import { coverage, WriteTracker } from "./write-tracker.ts";
@@ -284,4 +285,41 @@ function sameKind(left: Kind, right: Kind): boolean {
 
 function sameSelection(left: Selection, right: Selection): boolean {
   return left.namespace === right.namespace && left.labels === right.labels && left.fields === right.fields;
+}
+
+// Puts the state of a watch into the words that health checks, logs and people read.
+
+/** The status that `state` stands for. */
+function statusStateOf(state: WatchState, kind: Kind, namespace: string | undefined): WatchStatus["state"] {
+  const { problem } = state;
+  switch (problem?.type) {
+    case "missing":
+      return { type: "missing" };
+    case "forbidden":
+      return {
+        type: "forbidden",
+        rule: `${problem.verb} ${resourceOf(kind)} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`,
+      };
+    case "failing":
+      return { type: "retrying", error: problem.error };
+    case undefined:
+      break;
+  }
+  switch (state.type) {
+    case "idle":
+      return { type: "idle" };
+    case "streaming":
+    case "paging":
+      return { type: "syncing" };
+    case "watching":
+    case "waiting":
+    default:
+      return { type: "live" };
+  }
+}
+
+/** Of several statuses the one that needs attention most. */
+function worstStatus(statuses: readonly WatchStatus[]): WatchStatus | undefined {
+  const rank: Readonly<Record<WatchStatus["state"]["type"], number>> = { forbidden: 5, missing: 4, retrying: 3, idle: 2, syncing: 1, live: 0 };
+  return statuses.toSorted((a, b) => rank[b.state.type] - rank[a.state.type])[0];
 }

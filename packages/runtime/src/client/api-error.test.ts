@@ -1,7 +1,7 @@
 // What an error of the API server says, and what it keeps to itself.
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ApiError, type StatusBody } from "./api-error.ts";
+import { ApiError, type StatusBody, statusBodyOf } from "./api-error.ts";
 
 const secret = "hunter2-from-a-Secret";
 const status = (body: StatusBody): StatusBody => ({ kind: "Status", status: "Failure", ...body });
@@ -206,8 +206,10 @@ describe("the message of a refusal", () => {
     '{"kind":"Status","message":5,"details":{"causes":{"field":1}}}',
     '{"kind":"Status","details":{"causes":[null,3,{"field":{}}],"retryAfterSeconds":"soon"}}',
     '{"kind":"Status","message":null,"details":null}',
+    `{"kind":"Status","code":"${secret}","reason":["${secret}"],"details":{"kind":{"${secret}":1},"name":["${secret}"]}}`,
   ])("can be made of any answer: %s", (text) => {
-    const error = new ApiError("get x", 422, JSON.parse(text) as StatusBody);
+    const error = new ApiError("get x", 422, statusBodyOf(JSON.parse(text)) ?? {});
     expect(error).toMatchObject({ message: `get x: invalid: ${withheld}`, retryAfterMs: undefined });
+    expect(inspect(error.body)).not.toContain(secret);
   });
 });

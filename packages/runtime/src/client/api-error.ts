@@ -1,4 +1,5 @@
 // An answer of the API server that is not a success, as a typed error.
+import { isRecord } from "../json.ts";
 import { runtimeLimits } from "../limits.ts";
 
 /** The part of a Kubernetes `Status` object that errors carry. */
@@ -15,6 +16,35 @@ export interface StatusBody {
     readonly uid?: string;
     readonly retryAfterSeconds?: number;
     readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  };
+}
+
+/** A `Status` out of JSON, each part only if it is of its type: something in between may have written it. Undefined if it is none. */
+export function statusBodyOf(value: unknown): StatusBody | undefined {
+  if (!isRecord(value) || value["kind"] !== "Status") return undefined;
+  const { details } = value;
+  return {
+    ...membersOf(value, "string", ["kind", "status", "reason", "message"]),
+    ...membersOf(value, "number", ["code"]),
+    ...(isRecord(details) && {
+      details: {
+        ...membersOf(details, "string", ["name", "group", "kind", "uid"]),
+        ...membersOf(details, "number", ["retryAfterSeconds"]),
+        ...(Array.isArray(details["causes"]) && {
+          causes: details["causes"].filter(isRecord).map((cause) => membersOf(cause, "string", ["reason", "message", "field"])),
+        }),
+      },
+    }),
+  };
+}
+
+function membersOf<Name extends string, Type extends "string" | "number">(
+  object: Readonly<Record<string, unknown>>,
+  type: Type,
+  names: readonly Name[],
+): { readonly [Member in Name]?: Type extends "string" ? string : number } {
+  return Object.fromEntries(names.flatMap((name) => (typeof object[name] === type ? [[name, object[name]]] : []))) as {
+    readonly [Member in Name]?: Type extends "string" ? string : number;
   };
 }
 
@@ -96,7 +126,7 @@ const ownWords = new RegExp(
     String.raw`(?:Too many requests: )?Cannot evict pod as it would violate the pod's disruption budget\.`,
     String.raw`(?:Too many requests: )?storage is \(re\)initializing`,
     String.raw`The \w{1,20} operation against ${resource} could not be completed at this time, please try again\.`,
-    String.raw`Timeout: (?:request did not complete within the allotted timeout|request did not complete within requested timeout.{0,40}|Too large resource version: \d{1,20}, current: \d{1,20})`,
+    String.raw`Timeout: (?:request did not complete within the allotted timeout|request did not complete within requested timeout(?: - context (?:deadline exceeded|canceled))?|Too large resource version: \d{1,20}, current: \d{1,20})`,
     String.raw`(?:Internal error occurred: )?etcdserver: (?:request timed out|leader changed|no leader|too many requests|mvcc: database space exceeded)`,
     String.raw`The resourceVersion for the provided (?:watch|list) is too old\.|too old resource version: \d{1,20} \(\d{1,20}\)`,
     String.raw`Request entity too large: limit is \d{1,12}|Unauthorized|not authorized|apiserver is shutting down|apiserver not ready`,
@@ -141,8 +171,8 @@ const withheld = "the API server's words are withheld, for they may quote a secr
  * Why a request was refused, for anybody to read. The server's own words are shown only where their whole form is known; everything else is put
  * together from kinds, names, fields and reasons, for webhooks, policies, decoders and patches quote values at will, under any status.
  */
-export function refusalText(status: number, { kind, code, reason, message, details }: StatusBody): string {
-  const words = textIn(message).slice(0, maxWords) || `the API server answered ${status}`;
+export function refusalText(status: number, { kind, code, reason = "", message = "", details }: StatusBody): string {
+  const words = message.slice(0, maxWords) || `the API server answered ${status}`;
   // Without a kind, the words are not the server's but this client's.
   if (kind !== "Status" || ownWords.test(words)) return words;
   const foreignAt = foreign.exec(words);
@@ -153,7 +183,7 @@ export function refusalText(status: number, { kind, code, reason, message, detai
   if (webhook !== undefined) return `${webhook} (${withheld})`;
   const fields = fieldsIn(details);
   const refused = [status, code].find((number) => number === 400 || number === 422) ?? status;
-  const subject = subjectOf(refused, textIn(reason), { kind: textIn(details?.kind), name: textIn(details?.name) });
+  const subject = subjectOf(refused, reason, { kind: details?.kind ?? "", name: details?.name ?? "" });
   const findings = fields.length > 0 ? fields : [...own.map(findingText), ...(words.slice(ownEnd).match(foreignFindings) ?? [])];
   return `${subject}: ${findings.length > 0 ? listed(findings) : withheld}`;
 }
@@ -186,12 +216,10 @@ function listed(findings: readonly string[]): string {
 
 /** The fields that were refused, each with a reason in words of our own choice. In parentheses: after a colon they would look like a field's value. */
 function fieldsIn(details: StatusBody["details"]): readonly string[] {
-  const causes: readonly unknown[] = Array.isArray(details?.causes) ? details.causes : [];
-  return causes.flatMap((cause) => {
-    if (typeof cause !== "object" || cause === null) return [];
-    const [field = "", reason = "", words = ""] = ["field", "reason", "message"].map((name) => textIn(Reflect.get(cause, name)).slice(0, maxWords));
+  return (details?.causes ?? []).flatMap(({ field = "", reason = "", message = "" }) => {
     const path = fieldPath(field);
     if (path === undefined) return [];
+    const words = message.slice(0, maxWords);
     const manager = reason === "FieldManagerConflict" ? /^conflict with "[\w.:/@ -]{1,128}"/.exec(words)?.[0] : undefined;
     return `${path} (${manager ?? (words.endsWith("field is immutable") ? "field is immutable" : (causeTexts[reason] ?? "refused"))})`;
   });
@@ -222,14 +250,10 @@ function fieldPath(text: string): string | undefined {
   return text.length > maxField ? `${path}…` : path || undefined;
 }
 
-function textIn(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 /** How long a `Status` asks to wait; undefined if it does not say, or nonsense. */
 export function retryAfterInBody({ details }: StatusBody): number | undefined {
   const seconds = details?.retryAfterSeconds;
-  return typeof seconds === "number" && seconds >= 0 ? seconds * 1000 : undefined;
+  return seconds !== undefined && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /** True for an `ApiError` with one of the given codes. */

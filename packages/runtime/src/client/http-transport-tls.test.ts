@@ -137,6 +137,17 @@ describe("proxies", () => {
     expect(proxy.tunnels).toEqual([{ to: "api.test:6443", authorization: `Basic ${Buffer.from("jane:pw").toString("base64")}` }]);
   });
 
+  it.each([
+    ["p%40w", "p@w"],
+    ["100%", "100%"],
+  ])("shows a proxy the password that was meant by %s", async (written, meant) => {
+    await using server = await startServer();
+    await using proxy = await startProxy(server.port);
+    using transport = open(`https://api.test:6443`, tls, { proxyUrl: `http://jane:${written}@127.0.0.1:${proxy.port}` });
+    expect(await textOf(await transport.send(get))).toBe("nobody");
+    expect(proxy.tunnels).toMatchObject([{ authorization: `Basic ${Buffer.from(`jane:${meant}`).toString("base64")}` }]);
+  });
+
   it("takes the proxy from the environment, unless NO_PROXY names the server", async () => {
     await using server = await startServer();
     await using proxy = await startProxy(server.port);

@@ -1,7 +1,8 @@
 // A response of the API server: its body, limited and checked, becomes an object, a page of a list or a typed error.
 import { isRecord } from "../json.ts";
 import { decodeProtobufResponse, protobufType } from "../wire/protobuf-objects.ts";
-import { ApiError, isApiError, type StatusBody } from "./api-error.ts";
+import { ApiError, isApiError, type StatusBody, statusBodyOf } from "./api-error.ts";
+import { readBody } from "./byte-queue.ts";
 import type { Answer, Answered, JsonPatchOperation, ListResult } from "./client.ts";
 import { apiVersionOf, type Kind, type KubeObject, resourceOf, type Stored } from "./kind.ts";
 import { AnswerTooLongError, type TransportResponse } from "./transport.ts";
@@ -27,10 +28,8 @@ interface ReadOptions {
 export async function readResponse(response: TransportResponse, options: ReadOptions): Promise<unknown> {
   const { attempt, maxBytes } = options;
   if (response.status < 200 || response.status > 299) throw await readError(response, options);
-  const bytes = await readBytes(response, maxBytes);
-  if (bytes === undefined) {
-    throw new AnswerTooLongError("body", maxBytes, attempt);
-  }
+  const bytes = await readBody(response.body, maxBytes);
+  if (!bytes) throw new AnswerTooLongError("body", maxBytes, attempt);
   try {
     return parse(response, bytes);
   } catch {
@@ -40,7 +39,7 @@ export async function readResponse(response: TransportResponse, options: ReadOpt
 }
 
 async function readError(response: TransportResponse, { attempt, nowMs }: ReadOptions): Promise<ApiError> {
-  const bytes = (await readBytes(response, maxErrorBytes)) ?? Buffer.alloc(0);
+  const bytes = (await readBody(response.body, maxErrorBytes)) ?? Buffer.alloc(0);
   const retryAfterMs = retryAfterOf(response.headers["retry-after"], nowMs);
   const status = statusBody(response, bytes) ?? { message: `${response.status}: ${oddBody(response, bytes)}` };
   return new ApiError(attempt, response.status, status, retryAfterMs);
@@ -64,32 +63,20 @@ export function retryAfterOf(header: string | undefined, nowMs: number): number 
 
 /** The body as text; undefined if it is longer than `maxBytes`, in which case the rest is not read. */
 export async function readText(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<string | undefined> {
-  return (await readBytes(response, maxBytes))?.toString("utf8");
-}
-
-async function readBytes(response: Pick<TransportResponse, "body">, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  const [only] = chunks;
-  return only && chunks.length === 1 ? Buffer.from(only.buffer, only.byteOffset, only.byteLength) : Buffer.concat(chunks, length);
+  return (await readBody(response.body, maxBytes))?.toString("utf8");
 }
 
 function statusBody(response: TransportResponse, bytes: Buffer): StatusBody | undefined {
   try {
     const parsed = parse(response, bytes);
-    return typeof parsed === "object" && parsed !== null && "kind" in parsed && parsed.kind === "Status" ? (parsed as StatusBody) : undefined;
+    return statusBodyOf(parsed);
   } catch {
     return undefined;
   }
 }
 
 /** Only what a media type can be. */
-function mediaType(text: string): string {
+export function mediaType(text: string): string {
   return /^[\w.+-]{1,64}\/[\w.+-]{1,64}/.exec(text)?.[0] ?? "no content type";
 }
 

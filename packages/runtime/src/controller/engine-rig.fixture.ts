@@ -173,6 +173,12 @@ export class EngineRig {
     this.#ask({ method: "DELETE", path: objectPath(Widget, { namespace: "default", name }) });
   }
 
+  /** What somebody else asks of the API server; a patch is a merge patch. */
+  ask(method: "PATCH" | "DELETE", path: string, body?: object): void {
+    const patch = { headers: { "content-type": "application/merge-patch+json" }, body: JSON.stringify(body) };
+    this.#ask({ method, path: `${path}?fieldManager=user`, ...(body && patch) });
+  }
+
   #ask(request: TransportRequest): void {
     const answer = this.server.handle(request);
     if (answer.type === "answer" && answer.status >= 300) throw new Error(answer.body);

@@ -1,74 +1,11 @@
 // Lists and watches as the API server sends them, in JSON or protobuf, decoded into the same few events.
-import type { StatusBody } from "../client/api-error.ts";
+import { type StatusBody, statusBodyOf } from "../client/api-error.ts";
 import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
+import { ByteQueue } from "../client/byte-queue.ts";
 import { AnswerTooLongError } from "../client/transport.ts";
 import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
 import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";
-
-// Bytes as they come from the network, held until a whole frame is there.
-
-/** Enough for most events. A process can have thousands of watches on which hardly anything happens. */
-const minCapacity = 4 * 1024;
-/** A buffer that one huge frame has blown up beyond this is let go once it is empty. */
-const maxKeptCapacity = 1024 * 1024;
-
-/**
- * A queue of bytes in one buffer that is reused. Each byte is copied in once and moved rarely, so splitting a stream into frames costs linear time,
- * and nothing that was read keeps the network's chunks alive.
- */
-export class ByteQueue {
-  #bytes = Buffer.alloc(0);
-  #start = 0;
-  #end = 0;
-
-  /** Valid between `start` and `end`, until the next `push`. */
-  get bytes(): Buffer {
-    return this.#bytes;
-  }
-
-  get start(): number {
-    return this.#start;
-  }
-
-  get end(): number {
-    return this.#end;
-  }
-
-  get length(): number {
-    return this.#end - this.#start;
-  }
-
-  push(chunk: Uint8Array): void {
-    this.#makeRoom(chunk.length);
-    this.#bytes.set(chunk, this.#end);
-    this.#end += chunk.length;
-  }
-
-  /** Drops the first `count` bytes. */
-  drop(count: number): void {
-    this.#start += count;
-    if (this.#start < this.#end) return;
-    this.#start = 0;
-    this.#end = 0;
-    if (this.#bytes.length > maxKeptCapacity) this.#bytes = Buffer.alloc(0);
-  }
-
-  #makeRoom(count: number): void {
-    if (this.#end + count <= this.#bytes.length) return;
-    const held = this.length;
-    // Moving within the buffer only when it is at most half full keeps the cost of moving below that of the bytes that came in.
-    if ((held + count) * 2 <= this.#bytes.length) {
-      this.#bytes.copyWithin(0, this.#start, this.#end);
-    } else {
-      const larger = Buffer.allocUnsafeSlow(Math.max(minCapacity, this.#bytes.length * 2, (held + count) * 2));
-      this.#bytes.copy(larger, 0, this.#start, this.#end);
-      this.#bytes = larger;
-    }
-    this.#start = 0;
-    this.#end = held;
-  }
-}
 
 // What the API server says on a watch or in a list, whatever the encoding; decoders give these and nothing else.
 
@@ -141,7 +78,7 @@ export class JsonWatchDecoder implements WatchDecoder {
 
   #decode(event: unknown): WireEvent {
     const { type, object } = isRecord(event) ? event : {};
-    if (type === "ERROR") return { type: "error", status: isRecord(object) ? object : {} };
+    if (type === "ERROR") return { type: "error", status: statusBodyOf({ ...(isRecord(object) && object), kind: "Status" }) ?? {} };
     if (!isObject(object)) throw new WireError("json: a watch event without an object");
     switch (type) {
       case "ADDED":
@@ -157,7 +94,7 @@ export class JsonWatchDecoder implements WatchDecoder {
       }
       case undefined:
       default:
-        throw new WireError(`json: unknown watch event type ${JSON.stringify(String(type).slice(0, 20))}`);
+        throw new WireError("json: a watch event of no known type");
     }
   }
 }
@@ -190,8 +127,7 @@ function isText(value: unknown): value is string {
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if the bytes are none. */
 export function decodeJsonStatus(bytes: Buffer): StatusBody | undefined {
-  const body = parseJson(bytes.toString("utf8"));
-  return isRecord(body) && body["kind"] === "Status" ? body : undefined;
+  return statusBodyOf(parseJson(bytes.toString("utf8")));
 }
 
 /** Makes the whole object, less `managedFields`. `type` stands in where the server left it out. */
@@ -293,7 +229,7 @@ export class ProtobufWatchDecoder implements WatchDecoder {
       case "ERROR":
         return { type: "error", status: readStatus(reader, envelope.end) };
       default:
-        throw new WireError(`protobuf: unknown watch event type ${JSON.stringify(type.slice(0, 20))}`);
+        throw new WireError("protobuf: a watch event of no known type");
     }
   }
 }
@@ -325,19 +261,4 @@ function* readItems(
     if (tag === blockField(2)) yield readObject(reader, reader.block());
     else reader.skip(tag);
   }
-}
-
-// The whole body of a response, for answers that are read in one piece.
-
-/** Reads `body` to its end; `received` hears of each chunk's length. Rejects with `AnswerTooLongError` if it is longer than `maxBytes`. */
-export async function readBody(body: AsyncIterable<Uint8Array>, maxBytes: number, received: (count: number) => void): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    received(chunk.length);
-    length += chunk.length;
-    if (length > maxBytes) throw new AnswerTooLongError("body", maxBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

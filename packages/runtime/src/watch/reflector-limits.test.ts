@@ -1,4 +1,4 @@
-// A server that sends more than it may: the watch gives the connection up, says why, and goes on.
+// A server that sends more than it may, or what makes no sense: the watch gives the connection up, says why in words of its own, and goes on.
 import { expect, test } from "vitest";
 import { fixedCredentials } from "../client/auth/credentials.ts";
 import { createHttpTransport } from "../client/http/http-transport.ts";
@@ -92,4 +92,37 @@ test("the body of a refusal that is too long is left unread", async () => {
   await clock.advance(0);
   expect(refused.aborted).toBe(true);
   expect(problem()).toMatchObject({ type: "failing", error: expect.stringContaining("500") });
+});
+
+test.each<[string, (server: ScriptedServer) => void, string]>([
+  [
+    "another form",
+    ({ last }) => last.answer(200, { "content-type": 'text/html; token="hunter2"' }),
+    "the answer is in another form than was asked for (text/html), perhaps from something in between",
+  ],
+  [
+    "an event of another type",
+    ({ last }) => {
+      last.answer(200);
+      last.line({ type: "hunter2", object: { metadata: {} } });
+    },
+    "json: a watch event of no known type",
+  ],
+  [
+    "an error with a code that is none",
+    ({ last }) => {
+      last.answer(200);
+      last.line({ type: "ERROR", object: { code: "hunter2", message: "hunter2" } });
+    },
+    "the API server answered 500: the API server's words are withheld",
+  ],
+])("%s is a failure like any other, and not repeated", async (_, answer, said) => {
+  const { server, clock, problem } = watch({});
+  await clock.advance(0);
+  answer(server);
+  await clock.advance(0);
+  expect(problem()).toEqual({ type: "failing", error: expect.stringContaining(said) });
+  expect(JSON.stringify(problem())).not.toContain("hunter2");
+  await clock.advance(2_000);
+  expect(server.exchanges).toHaveLength(2);
 });

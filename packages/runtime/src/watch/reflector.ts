@@ -1,8 +1,9 @@
 // Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 import { refusalText, retryAfterInBody, type StatusBody } from "../client/api-error.ts";
+import { readBody } from "../client/byte-queue.ts";
 import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
-import { retryAfterOf } from "../client/response.ts";
+import { mediaType, retryAfterOf } from "../client/response.ts";
 import { AnswerTooLongError, type Transport, type TransportRequest, type TransportResponse } from "../client/transport.ts";
 import { type Clock, sleep } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
@@ -20,7 +21,6 @@ import {
   finishWhole,
   JsonWatchDecoder,
   ProtobufWatchDecoder,
-  readBody,
   type WatchDecoder,
   type WireEvent,
   type WirePage,
@@ -151,21 +151,20 @@ export class Reflector<V> {
 
   async #refuse(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
     const { status } = response;
-    const bytes = await readBody(response.body, maxErrorBytes, (count) => this.#received(count)).catch((error: unknown) => {
-      if (error instanceof AnswerTooLongError) return Buffer.alloc(0);
-      throw error;
-    });
-    const body = decodeStatus(contentType, bytes);
+    const bytes = await readBody(response.body, maxErrorBytes, (count) => this.#received(count));
+    const body = decodeStatus(contentType, bytes ?? Buffer.alloc(0));
     const retryAfterMs = retryAfterOf(response.headers["retry-after"], this.#options.clock.now()) ?? retryAfterInBody(body);
     return this.#step({ type: "refused", status, message: refusalText(status, body), retryAfterMs });
   }
 
   async #readPage(response: TransportResponse, contentType: string): Promise<WatchEffect | undefined> {
-    const bytes = await readBody(response.body, this.#limits.maxBodyBytes, (count) => this.#received(count)).catch((error: unknown) => {
+    const { maxBodyBytes } = this.#limits;
+    const bytes = await readBody(response.body, maxBodyBytes, (count) => this.#received(count));
+    if (!bytes) {
       // Whoever has so large objects gets them in smaller pages.
-      if (error instanceof AnswerTooLongError) this.#pageSize = Math.max(1, Math.floor(this.#pageSize / pageShrink));
-      throw error;
-    });
+      this.#pageSize = Math.max(1, Math.floor(this.#pageSize / pageShrink));
+      throw new AnswerTooLongError("body", maxBodyBytes);
+    }
     const page = this.#options.source.decodePage(contentType, bytes);
     await this.#step({ type: "answered" });
     const slice = sharedTimeSlice(this.#options.clock);
@@ -326,7 +325,7 @@ export function watchSource(kind: Kind, selection: Selection, extent: Extent): W
     if (contentType.startsWith(protobufType)) {
       if (readObject) return readObject;
     } else if (contentType.startsWith(json)) return undefined;
-    throw new WireError(`the API server answered in ${JSON.stringify(contentType)}, which was not asked for`);
+    throw new WireError(`the answer is in another form than was asked for (${mediaType(contentType)}), perhaps from something in between`);
   };
 
   return {

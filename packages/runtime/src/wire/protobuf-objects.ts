@@ -74,6 +74,9 @@ function readObjectMeta(reader: ProtobufReader): StoredMeta {
   const meta: Mutable<StoredMeta> = { name: "", uid: "", resourceVersion: "" };
   let labels: Record<string, string> | undefined;
   let annotations: Record<string, string> | undefined;
+  // Added to, not made anew for each: there can be hundreds of thousands.
+  let owners: OwnerReference[] | undefined;
+  let finalizers: string[] | undefined;
   while (reader.at < end) {
     const tag = reader.varint();
     switch (tag) {
@@ -113,10 +116,12 @@ function readObjectMeta(reader: ProtobufReader): StoredMeta {
         readMapEntry(reader, annotations, ownText);
         break;
       case blockField(13):
-        meta.ownerReferences = [...(meta.ownerReferences ?? []), readOwnerReference(reader)];
+        meta.ownerReferences = owners ??= [];
+        owners.push(readOwnerReference(reader));
         break;
       case blockField(14):
-        meta.finalizers = [...(meta.finalizers ?? []), reader.sharedText()];
+        meta.finalizers = finalizers ??= [];
+        finalizers.push(reader.sharedText());
         break;
       default:
         reader.skip(tag);
@@ -279,13 +284,16 @@ export function readStatus(reader: ProtobufReader, end: number): StatusBody {
 function readDetails(reader: ProtobufReader): Details {
   const end = reader.block();
   const details: Mutable<Details> = {};
+  let causes: Cause[] | undefined;
   while (reader.at < end) {
     const tag = reader.varint();
     if (tag === blockField(1)) setText(details, "name", reader.text());
     else if (tag === blockField(2)) setText(details, "group", reader.text());
     else if (tag === blockField(3)) setText(details, "kind", reader.text());
-    else if (tag === blockField(4)) details.causes = [...(details.causes ?? []), readCause(reader)];
-    else if (tag === numberField(5)) setNumber(details, "retryAfterSeconds", reader.varint());
+    else if (tag === blockField(4)) {
+      details.causes = causes ??= [];
+      causes.push(readCause(reader));
+    } else if (tag === numberField(5)) setNumber(details, "retryAfterSeconds", reader.varint());
     else if (tag === blockField(6)) setText(details, "uid", reader.text());
     else reader.skip(tag);
   }
@@ -316,7 +324,7 @@ export function decodeProtobufResponse(bytes: Buffer): StatusBody | Stored<KubeO
   const { kind, end } = openEnvelope(reader, bytes, bytes.length);
   if (kind === "Status") return readStatus(reader, end);
   if (kind === "PartialObjectMetadata") return { kind, ...readMetadataOnly(reader, end) };
-  throw new WireError(`protobuf: an answer of kind ${JSON.stringify(kind.slice(0, 40))}, which was not asked for`);
+  throw new WireError("protobuf: an answer of another kind than was asked for");
 }
 
 /** Decodes the `Status` that comes instead of what was asked for; undefined if it is something else. Throws `WireError` on what is no answer at all. */

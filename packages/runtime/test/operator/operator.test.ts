@@ -96,6 +96,34 @@ describe("an operator", () => {
     await soon(() => expect(seen).toContain(`${namespace}/here`));
   });
 
+  it("shows what the API server warns of, once", async () => {
+    const namespace = await cluster().namespace("warned");
+    const Endpoints = defineKind({ group: "", version: "v1", kind: "Endpoints", plural: "endpoints", namespaced: true });
+    const definition: ControllerDefinition = {
+      name: "old-kind",
+      access: [],
+      setup({ watch, trigger }) {
+        trigger(watch(ConfigMap, { namespace }));
+        return async ({ key, client, signal }) => {
+          await client.get(Endpoints, { namespace, name: key.slice(namespace.length + 1) }, signal);
+        };
+      },
+    };
+    const rules = [
+      { apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] },
+      { apiGroups: [""], resources: ["endpoints"], verbs: ["get"] },
+      ...leaseRules,
+    ];
+    const serviceAccount = { namespace, name: "operator" };
+    const kubeconfig = await cluster().kubeconfigFor({ serviceAccount, namespacedRules: { [namespace]: rules } });
+    await using operator = await startOperator({ kubeconfig, controllers: [definition], leaderElection: { namespace } });
+    for (const name of ["one", "two"]) await cluster().client.create(ConfigMap, { metadata: { namespace, name } });
+    await soon(async () => expect(await operator.metrics()).toMatch(/reconcile_total\{controller="old-kind",result="success"\} [2-9]/));
+    expect(operator.logLines.filter(({ warning }) => warning !== undefined)).toMatchObject([
+      { level: "warn", request: "get endpoints", warning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" },
+    ]);
+  });
+
   it("in a dry run checks and logs every write, makes none, and takes no Lease", async () => {
     const { client } = cluster();
     const namespace = await cluster().namespace("dry");

@@ -105,7 +105,8 @@ function numberOf(name: string): bigint | undefined {
   return dash < 0 ? undefined : parseGoInteger(name.slice(dash + 1));
 }
 
-const decimal = /^[+-]?[0-9]+$/;
+/** However many zeros come first, no more digits than 64 bits can have: to read a number takes more than linear time. */
+const decimal = /^[+-]?0*[0-9]{1,19}$/;
 const [smallest, largest] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** The number that a text stands for, as Go's strconv.Atoi reads it, because Tengine's reader does: decimal digits with an optional sign, in 64 bits. Undefined for anything else, spaces included. */
@@ -148,7 +149,7 @@ export function numberOfId(id: string): string {
 
 /** The version in an id; 0, which is no version, for what is no id. */
 export function versionOfId(id: string): bigint {
-  const [, version = "0"] = /^\d+-(-?\d+)(?:-|$)/.exec(id) ?? [];
+  const [, version = "0"] = /^\d+-(-?\d{1,19})(?:-|$)/.exec(id) ?? [];
   return BigInt(version);
 }
 

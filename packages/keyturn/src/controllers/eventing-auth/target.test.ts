@@ -214,6 +214,12 @@ test("a kubeconfig that is missing, broken or wants too much opens nothing, and 
   const { pool } = openTargetPool();
   expect(await pool.open("a", "1", controlPlane(undefined))).toMatchObject({ type: "refused", trouble: { reason: "KubeconfigRefused" } });
   expect(await pool.open("a", "2", controlPlane("{"))).toMatchObject({ type: "refused", trouble: { reason: "KubeconfigRefused" } });
+  for (const [index, hostile] of ["[".repeat(30_000), "a,".repeat(15_000), "\n".repeat(30_000), "x".repeat(33_000)].entries()) {
+    expect(await pool.open("a", `hostile-${index}`, controlPlane(hostile))).toMatchObject({
+      type: "refused",
+      trouble: { reason: "KubeconfigRefused", message: expect.stringMatching(/more lines and signs|longer than/) },
+    });
+  }
   const refused = await pool.open("a", "3", controlPlane(kubeconfig({ tokenFile: "/etc/passwd" })));
   expect(refused).toMatchObject({
     trouble: { message: expect.stringContaining("in Secret kcp-system/kubeconfig-a is refused: tokenFile") as string },

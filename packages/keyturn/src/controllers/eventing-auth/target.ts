@@ -269,6 +269,10 @@ export class TargetPool {
       const message = `kubeconfig ${name} is refused: it is longer than ${maxKubeconfigBytes / 1024} KiB; one cluster, one user and their certificates are enough`;
       return { type: "refused", trouble: { reason: "KubeconfigRefused", message } };
     }
+    if ((text.match(/[^A-Za-z0-9+/=._ ]/g)?.length ?? 0) > limits.kubeconfigSigns) {
+      const message = `kubeconfig ${name} is refused: it has more lines and signs than one cluster, one user and their certificates need`;
+      return { type: "refused", trouble: { reason: "KubeconfigRefused", message } };
+    }
     try {
       const connection = await embeddedKubeconfig(text, { name, clock, allowInsecure: settings.allowInsecureTargets });
       const target = new Target({

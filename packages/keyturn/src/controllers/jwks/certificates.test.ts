@@ -1,6 +1,6 @@
 // What enters the cache of a Secret, and above all what does not.
 import { Buffer } from "node:buffer";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData, type TestCertificate } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
@@ -10,6 +10,20 @@ import { PassedStates, readSourceKey, type SourceSettings } from "./certificates
 
 const own = makeCertificate();
 const other = makeCertificate();
+/** An RSA key like any other, but for the halves of its pair: what checks is as long as what signs usually is. */
+function keyWithLongExponent(): KeyObject {
+  const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
+  const numberOf = (text = ""): bigint => BigInt(`0x${Buffer.from(text, "base64url").toString("hex")}`);
+  const textOf = (value: bigint): string => {
+    const hex = value.toString(16);
+    return Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex").toString("base64url");
+  };
+  const [e, d, p, q] = [jwk.d, jwk.e, jwk.p, jwk.q].map(numberOf);
+  if (e === undefined || d === undefined || p === undefined || q === undefined) throw new Error("not an RSA key");
+  const key = { ...jwk, e: textOf(e), d: textOf(d), dp: textOf(d % (p - 1n)), dq: textOf(d % (q - 1n)) };
+  return createPrivateKey({ key, format: "jwk" });
+}
+
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 
 describe("keepCertificateSecret", () => {
@@ -99,6 +113,24 @@ describe("reading tls.crt", () => {
     expect(read(leaf.certificate + root.certificate + issuing.certificate)).toEqual([der(leaf)]);
     expect(read(leaf.certificate + impostor.certificate)).toEqual([der(leaf)]);
     expect(read(leaf.certificate + issuing.certificate + root.certificate + root.certificate)).toEqual([leaf, issuing, root].map(der));
+  });
+
+  test("ends the chain at the last certificate of as many as are read", () => {
+    let last = makeCertificate({ commonName: "0" });
+    const chain = [last];
+    for (let level = 1; level < limits.chainCertificates + 3; level++) {
+      last = makeCertificate({ commonName: `${level}`, issuer: last });
+      chain.unshift(last);
+    }
+    expect(read(chain.map(({ certificate }) => certificate).join(""))).toEqual(chain.slice(0, limits.chainCertificates).map(der));
+  });
+
+  test("ends the chain at an issuer whose signatures take as long to check as to make", () => {
+    const slow = makeCertificate({ commonName: "slow", privateKey: keyWithLongExponent() });
+    const signed = makeCertificate({ commonName: "signed", issuer: slow });
+    const [first, issuer] = [new X509Certificate(signed.certificate), new X509Certificate(slow.certificate)];
+    expect(first.verify(issuer.publicKey)).toBe(true);
+    expect(read(signed.certificate + slow.certificate)).toEqual([der(signed)]);
   });
 
   test("ends the chain at a certificate that cannot be read", () => {
@@ -213,7 +245,7 @@ describe("a Secret that gives none", () => {
 describe("what a source held between two runs", () => {
   const [site, signer] = ["shop/site", "shop/signer"];
   const remembering = (): PassedStates<string> => {
-    const passed = new PassedStates<string>((state) => state === "");
+    const passed = new PassedStates<string>({ isNothing: (state) => state === "", most: limits.passedStates });
     passed.since(site, ["signer"]);
     return passed;
   };

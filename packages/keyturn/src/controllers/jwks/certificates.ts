@@ -84,9 +84,12 @@ export class PassedStates<V> {
   /** By the object, then by the source's name. */
   readonly #held = new Map<ObjectKey, Map<string, Passed<V>>>();
   readonly #isNothing: (state: V) => boolean;
+  readonly #most: number;
 
-  constructor(isNothing: (state: V) => boolean) {
+  /** Of each source `most` states are remembered, the last ones. */
+  constructor({ isNothing, most }: { readonly isNothing: (state: V) => boolean; readonly most: number }) {
     this.#isNothing = isNothing;
+    this.#most = most;
   }
 
   /** A source of these objects is another than `previous`, if it was anything before. */
@@ -97,7 +100,7 @@ export class PassedStates<V> {
       const held = this.#held.get(object);
       const { states, missed } = held?.get(name) ?? { states: [], missed: 0 };
       const all = [...states, previous];
-      const kept = all.slice(-limits.passedStates);
+      const kept = all.slice(-this.#most);
       held?.set(name, { states: kept, missed: missed + all.length - kept.length });
     }
   }

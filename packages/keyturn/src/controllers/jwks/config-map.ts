@@ -2,10 +2,10 @@
 // And documents that somebody else published.
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { type ConfigMap, type KubeObject, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
+import { type ConfigMap, type KubeObject, LruMap, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
 import * as z from "zod";
 import { readCertificateChain } from "../../key-secret.ts";
-import { keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
+import { type KeyMembers, keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
 import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
 import {
   base64url,
@@ -20,7 +20,7 @@ import {
   publishedAlgorithms,
   renderJwks,
 } from "./jwk.ts";
-import type { PendingKey, PublishedKey } from "./key-history.ts";
+import type { PendingKey, PublishedKey, Room } from "./key-history.ts";
 import { documentFile } from "./nginx.ts";
 import type { RevokedKey } from "./revocations.ts";
 import { limits } from "../../limits.ts";
@@ -28,7 +28,7 @@ import { limits } from "../../limits.ts";
 // JWKS documents that somebody else wrote: what is taken of them, and what of it is worth a warning.
 
 /** A document that somebody published, whatever its entries are. */
-const foreignDocument = z.looseObject({ keys: z.array(z.unknown()).max(limits.foreignKeys) });
+const foreignDocument = z.object({ keys: z.array(z.unknown()).max(limits.documentKeys) });
 
 /** The entries of a JWKS as they stand; undefined if the text is no JWKS. */
 export function rawEntriesOf(text: string): readonly unknown[] | undefined {
@@ -40,14 +40,15 @@ export function rawEntriesOf(text: string): readonly unknown[] | undefined {
   }
 }
 
-const text = z.string().max(limits.foreignKeyText);
+const text = z.string().max(limits.keyText);
+const number = base64url.max(limits.keyText);
 const foreignMembers = { kid: text.min(1).optional(), alg: text.optional(), use: text.optional(), x5c: z.array(z.string()).optional() };
 
 /** An entry as far as it is needed to go on publishing its key. The key is read anew from these members, or from its certificates. */
 const foreignEntry = z.discriminatedUnion("kty", [
-  z.looseObject({ kty: z.literal("RSA"), n: base64url, e: base64url, ...foreignMembers }),
-  z.looseObject({ kty: z.literal("EC"), crv: z.enum(ecCurves), x: base64url, y: base64url, ...foreignMembers }),
-  z.looseObject({ kty: z.literal("OKP"), crv: z.enum(edwardsCurves), x: base64url, ...foreignMembers }),
+  z.looseObject({ kty: z.literal("RSA"), n: number, e: number, ...foreignMembers }),
+  z.looseObject({ kty: z.literal("EC"), crv: z.enum(ecCurves), x: number, y: number, ...foreignMembers }),
+  z.looseObject({ kty: z.literal("OKP"), crv: z.enum(edwardsCurves), x: number, ...foreignMembers }),
 ]);
 
 /** The key of an entry, under its own `kid` and `alg`; undefined for keys that verify no signatures: symmetric ones, those for encryption, and what is no key. */
@@ -57,14 +58,56 @@ export function foreignEntryOf(raw: unknown): KeyEntry | undefined {
   const alg = publishedAlgorithms.find((known) => known === data.alg);
   const chain = readCertificateChain(data.x5c ?? []);
   if (chain) return certifiedEntry(chain, { kid: data.kid ?? chain.thumbprint, alg });
-  const key = keyOfMembers(data);
-  const members = key && keyMembersOf(key);
+  const members = checkedMembers(data);
   return members && plainEntry(members, { kid: data.kid ?? thumbprintOf(members), alg });
 }
 
+/** Keys are read once, as chains are: every run for an object meets the same ones in its documents and in its history. */
+const membersRead = new LruMap<string, { readonly members: KeyMembers | undefined }>(5000);
+
+/** The numbers of a key, if they are one. */
+function checkedMembers(given: KeyMembers): KeyMembers | undefined {
+  const id = thumbprintOf(given);
+  const known = membersRead.get(id) ?? { members: membersOf(given) };
+  membersRead.set(id, known);
+  return known.members;
+}
+
+function membersOf(given: KeyMembers): KeyMembers | undefined {
+  const key = keyOfMembers(given);
+  return key && keyMembersOf(key);
+}
+
+const documentsRead = new LruMap<string, readonly KeyEntry[]>(200);
+
 /** The keys of a document that verify signatures; none if the text is no JWKS. */
 export function entriesOf(text: string): readonly KeyEntry[] {
-  return (rawEntriesOf(text) ?? []).flatMap((raw) => foreignEntryOf(raw) ?? []);
+  const reading = readingDocument(text);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done) return value;
+  }
+}
+
+/** The same, key by key, so that whoever has more to do can do it between two of them. What was read is remembered. */
+export function* readingDocument(text: string): Generator<undefined, readonly KeyEntry[]> {
+  const id = hash("sha256", text);
+  const known = documentsRead.get(id);
+  if (known) return known;
+  const entries: KeyEntry[] = [];
+  for (const raw of rawEntriesOf(text) ?? []) {
+    const entry = foreignEntryOf(raw);
+    if (entry) entries.push(entry);
+    yield;
+  }
+  documentsRead.set(id, entries);
+  return entries;
+}
+
+/** The document in a ConfigMap that asks to be merged; empty if there is none, or it is longer than any that is merged. */
+export function keepMerged(configMap: Pick<ConfigMap, "data" | "binaryData">): string {
+  const document = documentOf(configMap) ?? "";
+  return document.length > limits.mergedBytes ? "" : document;
 }
 
 /** What is worth a warning about a key that was taken over; undefined if Keyturn would publish it by itself. */
@@ -209,6 +252,14 @@ function historyOfStatus({ revision = 0, lastUpdateTime, keys = [], revoked = []
   };
 }
 
+/** Reads the keys of a status one by one, for the plan to find them read. */
+export function* readingStatus({ keys = [] }: JwksStatus = {}): Generator<undefined, void> {
+  for (const key of keys) {
+    entryOfStatus(key);
+    yield;
+  }
+}
+
 /** The key anew from its certificates or numbers, so that nothing is published that was not made here. */
 function entryOfStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
   if (!certificates) return foreignEntryOf({ ...publicKey, kid, alg });
@@ -233,9 +284,10 @@ export function historyOfConfigMap(configMap: ConfigMap): FoundHistory | undefin
 function adoptedHistory(configMap: ConfigMap): FoundHistory {
   const since = Date.parse(configMap.metadata.creationTimestamp ?? timestamp(0));
   const raw = rawEntriesOf(documentOf(configMap) ?? "") ?? [];
-  const entries = new Map(raw.flatMap((each) => foreignEntryOf(each) ?? []).map((entry) => [entryId(entry), entry]));
-  const keys = Array.from(entries.values(), (entry) => ({ ...entry, source: "", sinceMs: since, standing: { state: "Active" } as const }));
-  const leftOut = raw.filter((each) => !foreignEntryOf(each)).length;
+  const entries = entriesOf(documentOf(configMap) ?? "");
+  const distinct = new Map(entries.map((entry) => [entryId(entry), entry]));
+  const keys = Array.from(distinct.values(), (entry) => ({ ...entry, source: "", sinceMs: since, standing: { state: "Active" } as const }));
+  const leftOut = raw.length - entries.length;
   return { origin: "foreignDocument", leftOut, revision: 1, updatedAtMs: undefined, keys, pending: [], revoked: [] };
 }
 
@@ -282,12 +334,16 @@ function publishedKeyOf(
 const componentLabel = "app.kubernetes.io/component";
 const component = "jwks";
 
-/** True if the JWKS document and the history of these keys fit into a ConfigMap. */
-export function fitsConfigMap(keys: readonly PublishedKey[]): boolean {
-  const document = renderJwks(keys.map(({ jwk }) => jwk));
-  const history = { revision: 0, updatedAtMs: 0, keys, revoked: [] };
-  return jwksSizeBytes(document) <= maxDocumentBytes && jwksSizeBytes(renderHistory(history, document)) <= limits.historyBytes;
-}
+const emptyBytes = jwksSizeBytes(renderJwks([]));
+
+/** The room that a ConfigMap has for the JWKS document, and for the history of its keys. */
+export const configMapRooms: readonly Room[] = [
+  { most: maxDocumentBytes - emptyBytes, takenBy: ({ jwk }) => jwksSizeBytes(renderJwks([jwk])) - emptyBytes },
+  {
+    most: limits.historyBytes - jwksSizeBytes(renderHistory({ revision: 0, updatedAtMs: 0, keys: [], revoked: [] }, "")),
+    takenBy: (key) => jwksSizeBytes(JSON.stringify(recordOf(key))) + 1,
+  },
+];
 
 /** Where and how a history is published. */
 export interface DocumentOptions {

@@ -21,6 +21,7 @@ import {
   reconcileWith,
   Secret,
   Service,
+  sharedTimeSlice,
   statesOf,
   type Stored,
   type WriteLimits,
@@ -28,9 +29,10 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
 import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
+import { limits } from "../../limits.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
 import { PassedStates } from "./certificates.ts";
-import { documentOf } from "./config-map.ts";
+import { keepMerged } from "./config-map.ts";
 import { type JwksObject, type Observation, observeJwks, type PassedSources } from "./observe.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
@@ -61,15 +63,16 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
     backoff,
     setup(scope) {
       const passed: PassedSources = {
-        secrets: new PassedStates(({ type }) => type === "empty"),
-        merged: new PassedStates((document) => document === ""),
+        secrets: new PassedStates({ isNothing: ({ type }) => type === "empty", most: limits.passedStates }),
+        merged: new PassedStates({ isNothing: (document) => document === "", most: limits.passedDocuments }),
       };
       const watches = watchJwks(scope, { kind, readSettings, serves, passed });
       const metrics = keyMetrics(scope.metrics, kind);
       return reconcileWith<Observation, never, never, JwksPlan>(
         scope,
         {
-          observe: (run, nowMs) => observeJwks(run, { kind, watches, readSettings, passed, configMapIntervalMs, nowMs }),
+          observe: (run, nowMs) =>
+            observeJwks(run, { kind, watches, readSettings, passed, configMapIntervalMs, slice: sharedTimeSlice(scope.clock), nowMs }),
           plan: planJwks,
           regarding(key) {
             const object = watches.objects.get(key);
@@ -148,7 +151,7 @@ function watchJwks(
           services: scope.watch<Service, Stored<Service>>(Service, ours),
         }
       : undefined,
-    merged: scope.watch(ConfigMap, { labels: `${mergedLabel}=true`, keep: (configMap: ConfigMap) => documentOf(configMap) ?? "" }),
+    merged: scope.watch(ConfigMap, { labels: `${mergedLabel}=true`, keep: keepMerged }),
   };
   scope.trigger(watches.objects);
   scope.trigger(watches.merged, (change) => {

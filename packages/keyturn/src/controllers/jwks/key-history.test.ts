@@ -6,7 +6,7 @@ import type { KeyEntry, PublicJwk } from "./jwk.ts";
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);
 const ttlMs = 720 * hourMs;
-const rolling: HistoryRules = { oldKeys: { type: "keep", ttlMs }, revoked: new Set(), fits: () => true };
+const rolling: HistoryRules = { oldKeys: { type: "keep", ttlMs }, revoked: new Set(), rooms: [] };
 const immediate: HistoryRules = { ...rolling, oldKeys: { type: "replace" } };
 
 /** History is about kids and certificates; what the key is made of does not matter to it. */
@@ -186,13 +186,26 @@ describe("space", () => {
   test("the keys that were replaced first go first, and active ones never", () => {
     const sources = ["a", "b", "c", "d"].map((kid) => [holds("tls", kid), holds("other", "o")]);
     const steps = sources.map((at, index) => ({ at: t0 + index, sources: at }));
-    const atMost = (count: number): HistoryRules => ({ ...rolling, fits: (keys) => keys.length <= count });
+    const atMost = (count: number): HistoryRules => ({ ...rolling, rooms: [{ most: count, takenBy: () => 1 }] });
     const last = { at: t0 + 9, sources: sources[3] ?? [] };
     expect(play(...steps, { ...last, rules: atMost(3) }).at(-1)).toMatchObject({
       keys: ["d Active", "o Active", "c Retiring"],
       changes: ["Dropped a", "Dropped b"],
     });
     expect(play(...steps, { ...last, rules: atMost(1) }).at(-1)).toMatchObject({ keys: ["d Active", "o Active"] });
+  });
+
+  test("however many are too many, each is measured once or twice", () => {
+    let measured = 0;
+    const rooms = [{ most: 10, takenBy: () => (measured++, 1) }];
+    const many = Array.from({ length: 3000 }, (_, index) => `k${index}`);
+    const [, second] = play(
+      { at: t0, sources: [holds("tls", "a")] },
+      { at: t0 + 1, sources: [after(holds("tls", "b"), ...many)], rules: { ...rolling, rooms } },
+    );
+    expect(second?.keys).toHaveLength(10);
+    expect(second?.changes.filter((change) => change.startsWith("Dropped"))).toHaveLength(2992);
+    expect(measured).toBeLessThan(2.5 * 3000);
   });
 });
 

@@ -39,10 +39,16 @@ export interface HistoryRules {
   readonly oldKeys: { readonly type: "keep"; readonly ttlMs: number } | { readonly type: "replace" };
   /** Thumbprints of keys that must not be published, whatever they are called and whatever else is true of them. */
   readonly revoked: ReadonlySet<string>;
-  /** True if these keys can be published together. Where they cannot, retiring keys go, the one that was replaced first before the others. */
-  readonly fits: (keys: readonly PublishedKey[]) => boolean;
+  /** What there is room for. Where it is not enough for all keys, retiring keys go, the one that was replaced first before the others. */
+  readonly rooms: readonly Room[];
   /** Nobody knows what time it is: no key's time is over. */
   readonly frozen?: boolean;
+}
+
+/** So much may be published together, and so much of it a key takes. */
+export interface Room {
+  readonly most: number;
+  readonly takenBy: (key: PublishedKey) => number;
 }
 
 /** Something that happened to a key. */
@@ -64,7 +70,7 @@ export interface HistoryStep {
  * Brings the published keys up to what the sources hold at `nowMs`.
  *
  * Guarantees, for `keep`: every key that a source holds is published; every key that one held, as far as `pending` and `passed` know, is published
- * from now on as one that was replaced now; no key goes before its time but by `revoked` and `fits`.
+ * from now on as one that was replaced now; no key goes before its time but by `revoked` and `rooms`.
  */
 export function advanceHistory(
   { keys: published, pending }: { readonly keys: readonly PublishedKey[]; readonly pending: readonly PendingKey[] },
@@ -126,13 +132,24 @@ export function advanceHistory(
 
   const order = new Map(sources.map(({ name }, index) => [name, index]));
   keys.sort((left, right) => rank(left, order) - rank(right, order));
-  while (!rules.fits(keys)) {
-    const last = keys.at(-1);
-    if (last?.standing.state !== "Retiring") break;
-    note("Dropped", last);
+  for (const dropped of withoutRoom(keys, rules.rooms)) {
+    note("Dropped", dropped);
     keys.pop();
   }
   return { keys, changes, nextAtMs: rules.frozen ? undefined : nextRemovalOf(keys) };
+}
+
+/** The retiring keys at the end for which there is no room, the last one first. */
+function withoutRoom(keys: readonly PublishedKey[], rooms: readonly Room[]): readonly PublishedKey[] {
+  // Each key is measured once: there may be thousands too many.
+  const left = rooms.map(({ most, takenBy }) => keys.reduce((rest, key) => rest - takenBy(key), most));
+  const dropped: PublishedKey[] = [];
+  for (const key of keys.toReversed()) {
+    if (key.standing.state !== "Retiring" || left.every((rest) => rest >= 0)) break;
+    for (const [index, { takenBy }] of rooms.entries()) left[index] = (left[index] ?? 0) + takenBy(key);
+    dropped.push(key);
+  }
+  return dropped;
 }
 
 /** When the next retiring key goes; undefined if none is retiring. */

@@ -18,12 +18,13 @@ import {
   resourceOf,
   type Run,
   type Stored,
+  type TimeSlice,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import type { CertificateSecret } from "../../key-secret.ts";
+import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
 import type { JwksStatus } from "./api.ts";
 import type { Passed, PassedStates } from "./certificates.ts";
-import { isDocumentConfigMap, revisionOf } from "./config-map.ts";
+import { documentOf, isDocumentConfigMap, readingDocument, readingStatus, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { selectorOf } from "./nginx.ts";
 import { isRolledOut, patienceMs, waitingSinceMs } from "./rollout.ts";
@@ -116,6 +117,8 @@ interface ObserveOptions {
   readonly readSettings: ReadSettings;
   readonly passed: PassedSources;
   readonly configMapIntervalMs: number;
+  /** How long this run may hold others up. */
+  readonly slice: TimeSlice;
   readonly nowMs: number;
 }
 
@@ -125,7 +128,7 @@ type Looking = Pick<Run, "key" | "client" | "signal">;
 /** The observation of the run's object, or undefined if there is none of its key. */
 export async function observeJwks(run: Looking, options: ObserveOptions): Promise<Observation | undefined> {
   const { key } = run;
-  const { kind, watches, readSettings, passed, configMapIntervalMs, nowMs } = options;
+  const { kind, watches, readSettings, passed, configMapIntervalMs, slice, nowMs } = options;
   const cached = watches.objects.get(key);
   if (!cached) return undefined;
   const settings = readSettings(cached);
@@ -160,7 +163,7 @@ export async function observeJwks(run: Looking, options: ObserveOptions): Promis
     const text = watches.merged.get(keyOf({ namespace, name }));
     return text === undefined ? [] : [[name, text] as const];
   });
-  return {
+  const observed = {
     ...observation,
     object,
     pods,
@@ -169,6 +172,23 @@ export async function observeJwks(run: Looking, options: ObserveOptions): Promis
     merged: new Map(merged),
     passedMerged: passed.merged.since(key, mergedConfigMaps),
   };
+  for (const _ of readingKeys(observed, document)) if (slice.used) await slice.pause();
+  return observed;
+}
+
+/** Reads the keys that a plan will look at, one by one: all of them at once may take too long for others to wait, and what was read is remembered. */
+function* readingKeys(
+  { object, secrets, passed, merged, passedMerged }: Pick<Observation, "object" | "secrets" | "passed" | "merged" | "passedMerged">,
+  document: Stored<ConfigMap> | undefined,
+): Generator<undefined, void> {
+  for (const secret of [...secrets.values(), ...Array.from(passed.values(), ({ states }) => states).flat()]) {
+    if (secret.type === "certificates") readCertificateChain(secret.pem.certificates);
+    yield;
+  }
+  for (const text of [...merged.values(), ...Array.from(passedMerged.values(), ({ states }) => states).flat()]) yield* readingDocument(text);
+  yield* readingStatus(object.status);
+  // What others published counts only for an object that has published nothing.
+  if (object.status?.revision === undefined) yield* readingDocument((document && documentOf(document)) ?? "");
 }
 
 /** nginx's pods, if its rollout takes too long. Whoever may not list them hears less, and nothing else. */

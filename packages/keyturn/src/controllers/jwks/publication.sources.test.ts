@@ -6,6 +6,7 @@ import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
 import { problemWithJwks } from "./jwk.ts";
+import { keepMerged } from "./config-map.ts";
 import { planJwks } from "./plan.ts";
 
 const hourMs = 3_600_000;
@@ -91,6 +92,29 @@ describe("other sources", () => {
     world.merged.delete("legacy");
     world.run(t0 + 3 * hourMs);
     expect(world.kids).toHaveLength(3);
+  });
+
+  test.each([
+    ["more keys than are merged", (keys: readonly object[]) => JSON.stringify({ keys }), "its JWKS has more than 100 keys"],
+    [
+      "a longer text than is merged",
+      (keys: readonly object[]) => JSON.stringify({ keys: keys.slice(1), pad: "x".repeat(262_144) }),
+      "or one of more than 262144 bytes",
+    ],
+  ])("a ConfigMap of others with %s gives none, and says so; what it gave before stays", (_what, document, message) => {
+    world = new JwksWorld({ mergedConfigMaps: ["legacy"] });
+    const jwk = createPublicKey(second.privateKey).export({ format: "jwk" });
+    const keys = Array.from({ length: 101 }, (_, index) => ({ ...jwk, kid: `k${index}` }));
+    const text = keepMerged({ data: { "jwks.json": document(keys) } });
+    put();
+    world.putMerged("legacy", JSON.stringify({ keys: keys.slice(0, 100) }));
+    world.run(t0);
+    expect(world.kids).toHaveLength(101);
+    world.putMerged("legacy", text);
+    world.run(t0 + hourMs);
+    expect(world.condition("Published")).toBe("False SourceInvalid");
+    expect(world.status?.conditions?.find(({ type }) => type === "Published")?.message).toContain(message);
+    expect(world.kids).toHaveLength(101);
   });
 
   test("a document that is taken over keeps keys without certificates and below 2048 bits for their time, with a warning", () => {

@@ -12,11 +12,11 @@ import {
 import { mergedLabel, revokeAnnotation } from "./api.ts";
 import { readSourceKey, type SourceResult } from "./certificates.ts";
 import {
+  configMapRooms,
   documentConfigMap,
   documentOf,
   documentWithout,
   entriesOf,
-  fitsConfigMap,
   type FoundHistory,
   type History,
   historyOfConfigMap,
@@ -26,12 +26,13 @@ import {
   timestamp,
   weaknessOf,
 } from "./config-map.ts";
-import { discoveryFiles, entryId, problemWithJwks, renderJwks } from "./jwk.ts";
+import { discoveryFiles, entryId, type KeyEntry, problemWithJwks, renderJwks } from "./jwk.ts";
 import { advanceHistory, type HistoryStep, type KeyChange, type PendingKey, type PublishedKey, type Source } from "./key-history.ts";
 import { isOurs, nameOfObject, type Observation, ownDocument } from "./observe.ts";
 import type { JwksCondition, KeyReason } from "./reasons.ts";
 import { resolveRevocations, type Revocations, revokedNames } from "./revocations.ts";
 import type { JwksSettings } from "./settings.ts";
+import { limits } from "../../limits.ts";
 
 /** The document's part of a plan: what is wrong with it must not keep the status from telling, nor nginx from serving. */
 export const documentPart = "document";
@@ -82,15 +83,17 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
     rules: {
       oldKeys: settings.oldKeys,
       revoked: revocations.thumbprints,
-      fits: (keys) => keys.length <= (settings.maxKeys ?? Number.POSITIVE_INFINITY) && fitsConfigMap(keys),
+      rooms: [{ most: settings.maxKeys ?? limits.publishedKeys, takenBy: () => 1 }, ...configMapRooms],
       frozen: clockSkew !== undefined,
     },
     nowMs,
   });
   const expiries = sources.flatMap(({ keys = [] }) => keys.flatMap(({ notAfterMs = [] }) => notAfterMs));
   const additions = additionsOf(step, before);
-  const pending = additions.map((key) => before.pending.find((each) => entryId(each) === entryId(key)) ?? key);
-  const kept = before.keys.map((key) => longerKept(key, step));
+  const announced = byEntry(before.pending);
+  const pending = additions.map((key) => announced.get(entryId(key)) ?? key);
+  const wanted = byEntry(step.keys);
+  const kept = before.keys.map((key) => longerKept(key, wanted.get(entryId(key))));
   const unrevoked = kept.filter(({ thumbprint }) => !revocations.thumbprints.has(thumbprint));
   const revived = step.changes.filter(({ type }) => type === "Revived").map(eventOfChange);
   const report = (history: History): JwksCondition => publishedReport(history, { sources, revocations, settings, clockSkew });
@@ -147,7 +150,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
 
   // A revocation waits for nobody, and for nothing that has to be written down first.
   const isRevoking = step.changes.some(({ type }) => type === "Revoked");
-  const unannounced = additions.some((key) => !before.pending.some((each) => entryId(each) === entryId(key)));
+  const unannounced = additions.some((key) => !announced.has(entryId(key)));
   const hasNews = before.origin !== "nothing" && (before.origin !== "status" || unannounced || kept.some((key, index) => key !== before.keys[index]));
   if (isRevoking && hasNews && before.origin === "status") {
     const changes = step.changes.filter(({ type }) => type === "Revoked" || type === "Revived");
@@ -255,14 +258,18 @@ const configMapPrefix = "configmap/";
 
 /** A ConfigMap of others, with all its keys under their own names. */
 function mergedSource(name: string, text: string | undefined, before: readonly string[] = []): ReadSource {
-  const keys = entriesOf(text ?? "");
-  const source = { name: configMapPrefix + name, passed: before.flatMap(entriesOf) };
+  const keys = entriesOf(text ?? "").slice(0, limits.mergedKeys + 1);
+  const source = { name: configMapPrefix + name, passed: before.map(entriesOf).flatMap((each) => (each.length > limits.mergedKeys ? [] : each)) };
   if (text === undefined) {
     const message = `there is none with the label ${mergedLabel}: "true"`;
     return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceNotFound", message } };
   }
   if (keys.length === 0) {
-    const message = "it holds no JWKS with a key for signatures under jwks.json";
+    const message = `it holds no JWKS with a key for signatures under jwks.json, or one of more than ${limits.mergedBytes} bytes`;
+    return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceInvalid", message } };
+  }
+  if (keys.length > limits.mergedKeys) {
+    const message = `its JWKS has more than ${limits.mergedKeys} keys`;
     return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceInvalid", message } };
   }
   return { ...source, keys, problem: undefined };
@@ -295,10 +302,14 @@ function alreadyWritten(live: ConfigMap, { revision }: History, step: HistorySte
 }
 
 /** A key that was retiring as it is now, if it is in use again or stays for longer: that must not be forgotten, whatever becomes of the document. */
-function longerKept(key: PublishedKey, { keys }: HistoryStep): PublishedKey {
+function longerKept(key: PublishedKey, now: PublishedKey | undefined): PublishedKey {
   if (key.standing.state !== "Retiring") return key;
-  const now = keys.find((each) => entryId(each) === entryId(key));
   return now && (now.standing.state === "Active" || now.standing.removeAtMs > key.standing.removeAtMs) ? now : key;
+}
+
+/** By what an entry is told apart by; of two, the first. */
+function byEntry<K extends KeyEntry>(keys: readonly K[]): ReadonlyMap<string, K> {
+  return new Map(keys.toReversed().map((key) => [entryId(key), key]));
 }
 
 /** The keys that are to be published and are not yet. */

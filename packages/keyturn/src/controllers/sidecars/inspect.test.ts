@@ -22,6 +22,7 @@ const options = {
   optIn: false,
   selects: () => true,
 };
+const minute = 60_000;
 const injected: Expectation = { type: "known", sidecar: { image: "proxyv2:2", revision: undefined, parts: undefined }, webhooks: [] };
 const admitted = (image: string): Admission => {
   const pod = { metadata: {}, spec: { containers: [{ name: "istio-proxy", image }] } };
@@ -29,7 +30,7 @@ const admitted = (image: string): Admission => {
 };
 
 /** An inspector of one StatefulSet, whose pod has an old sidecar; webhooks would inject a new one, and the API server says what `admission` does. */
-async function world(admission: () => Promise<Admission>) {
+async function world(admission: () => Promise<Admission>, probe?: () => ReadonlyMap<string, string>) {
   const clock = new VirtualClock();
   const server = new SimulatedApiServer({ clock, random: seededRandom(1) });
   server.serve(Pod);
@@ -45,9 +46,14 @@ async function world(admission: () => Promise<Admission>) {
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
   namespaces.put(namespace, {});
   const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
-  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf, ids: () => [id], due: () => {} }, options, {
-    expect: () => () => Promise.resolve(injected),
-  });
+  let asked = 0;
+  const expectation = (): Promise<Expectation> => {
+    asked++;
+    return Promise.resolve(injected);
+  };
+  const given = { ...options, probeMs: probe ? minute : 0 };
+  const asking = { expect: () => expectation, ...(probe && { probe: () => Promise.resolve(probe()) }) };
+  const inspector = new SidecarsInspector({ ...scope, watch: cacheOf, ids: () => [id], due: () => {} }, given, asking);
   const metadata = { namespace, name, uid: "set", resourceVersion: "1" };
   const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", image: "app:1" }] } };
   const workload = keepStatefulSet({ metadata, spec: { replicas: 1, serviceName: name, selector: { matchLabels: { app: name } }, template } });
@@ -74,7 +80,15 @@ async function world(admission: () => Promise<Admission>) {
     await inspector.answered();
   };
   const inspect = () => inspector.inspect(id, { ...workload, restarting: true });
-  return { lookAgain, change, inspect };
+  /** How often webhooks were asked by the time that so much has passed. */
+  const askedAfter = async (ms: number): Promise<number> => {
+    inspect();
+    await clock.advance(ms);
+    inspect();
+    await clock.advance(10);
+    return asked;
+  };
+  return { lookAgain, change, inspect, askedAfter };
 }
 
 test("on a last look the pod that the API server admits counts, whatever webhooks say, and is kept", async () => {
@@ -96,4 +110,21 @@ test("if the configuration changes while the API server is asked, nothing is kno
     return admitted("proxyv2:1");
   });
   expect((await lookAgain())?.inspection).toMatchObject({ type: "unknown", reason: "Pending" });
+});
+
+test("an injector that answers otherwise than at the first question is noticed, and one that no longer answers hides no other", async () => {
+  let answers: Readonly<Record<string, string>> = { gone: "1", istiod: "1" };
+  const { askedAfter } = await world(
+    () => Promise.resolve(admitted("proxyv2:2")),
+    () => new Map(Object.entries(answers)),
+  );
+  expect(await askedAfter(10)).toBe(1);
+  // Changed before the first interval is over.
+  answers = { istiod: "2" };
+  expect(await askedAfter(minute)).toBe(2);
+  // What answers again as it did was not changed.
+  answers = { gone: "1", istiod: "2" };
+  expect(await askedAfter(3 * minute)).toBe(2);
+  answers = { gone: "1", istiod: "3" };
+  expect(await askedAfter(minute)).toBe(3);
 });

@@ -69,8 +69,8 @@ export type Expect = (
 export interface Asking {
   /** What new pods would get; often enough for looking. */
   readonly expect: (configuration: InjectorConfiguration) => Expect;
-  /** Asks each injector about the same pod again and again: another answer says that it was restarted or changed. Undefined if one did not answer. */
-  readonly probe?: ((configuration: InjectorConfiguration) => Promise<string | undefined>) | undefined;
+  /** Asks each injector about the same pod again and again: another answer says that it was restarted or changed. By injector, of those that answer. */
+  readonly probe?: ((configuration: InjectorConfiguration) => Promise<ReadonlyMap<string, string>>) | undefined;
 }
 
 /** Where pods come from, and what a new one would be made of. */
@@ -103,7 +103,9 @@ export class SidecarsInspector implements Inspector {
   readonly #stabilization: NamespaceStabilization;
   readonly #expectations: Expectations;
   readonly #expect: Expect;
-  #probed: { readonly version: string; readonly answer: string } | undefined;
+  readonly #probe: Asking["probe"];
+  /** What injectors have answered under this version of their configuration. */
+  #probed: { readonly version: string; readonly answers: ReadonlyMap<string, string> } = { version: "", answers: new Map() };
   readonly #keep: (pod: Stored<Pod>) => KeptPod;
 
   constructor(scope: InspectorScope, options: InspectionOptions, { expect, probe }: Asking) {
@@ -150,7 +152,8 @@ export class SidecarsInspector implements Inspector {
       if (changedLabels(change).some((label) => label === consentLabel || decidesInjection(label))) due(ids(change.key));
     });
     this.#every(options.periodMs, () => configuration.nextPeriod());
-    if (probe) this.#every(options.probeMs, () => void this.#probe(probe));
+    this.#probe = options.probeMs > 0 ? probe : undefined;
+    this.#every(options.probeMs, () => void (scope.isWanted() && this.#lookAtInjectors()));
   }
 
   inspect(id: WorkloadId, workload: DeepReadonly<Workload> | undefined): Finding | undefined {
@@ -248,7 +251,12 @@ export class SidecarsInspector implements Inspector {
     const options = { namespaceLabels, injectors, whole: this.#options.whole && asked.source.kind !== "Pod" };
     const key = expectationKey({ ...asked, ...options, configurationVersion: this.#configuration.versionIn(namespace) });
     const source = (): PodSource => ({ ...asked.source, template: asked.template() });
-    return { key, ask: () => this.#expect(source(), options) };
+    const ask = (): Promise<Expectation> => {
+      // What injectors say to the first question of a version is what later answers are compared with: one may be changed before the next probe.
+      if (this.#probed.version !== this.#configuration.versionIn("")) void this.#lookAtInjectors();
+      return this.#expect(source(), options);
+    };
+    return { key, ask };
   }
 
   #podsOf({ source }: DeepReadonly<Workload>): readonly DeepReadonly<SidecarPod>[] {
@@ -261,16 +269,18 @@ export class SidecarsInspector implements Inspector {
     return keys.map((key) => this.#pods.get(key)).filter((pod) => pod !== undefined && pod !== deadPod);
   }
 
-  /** Everything is asked again if the injectors answer otherwise than before, although nothing has changed that is watched. Never rejects. */
-  async #probe(probe: NonNullable<Asking["probe"]>): Promise<void> {
-    if (!this.#scope.isWanted()) return;
+  /** Everything is asked again if an injector answers otherwise than before, although nothing has changed that is watched. Never rejects. */
+  async #lookAtInjectors(): Promise<void> {
     const version = this.#configuration.versionIn("");
-    const answer = await probe(this.#configuration).catch(() => undefined);
-    // What has been changed meanwhile is asked about anyway, and what is not known tells nothing.
-    if (answer === undefined || version !== this.#configuration.versionIn("")) return;
+    if (this.#probed.version !== version) this.#probed = { version, answers: new Map() };
+    // What is not known tells nothing.
+    const answers = (await this.#probe?.(this.#configuration).catch(() => undefined)) ?? new Map<string, string>();
     const before = this.#probed;
-    this.#probed = { version, answer };
-    if (before?.version === version && before.answer !== answer) this.#configuration.nextPeriod();
+    // What has been changed meanwhile is asked about anyway.
+    if (before.version !== version) return;
+    this.#probed = { version, answers: new Map([...before.answers, ...answers]) };
+    const isOther = Array.from(answers).some(([injector, answer]) => (before.answers.get(injector) ?? answer) !== answer);
+    if (isOther) this.#configuration.nextPeriod();
   }
 
   /** Does something now and then; 0 for never. */

@@ -40,6 +40,21 @@ export function fixedCredentials(authorization: Partial<Authorization> = {}): Cr
   return { authorize: () => Promise.resolve(fixed), refresh: () => Promise.resolve(false) };
 }
 
+/** What the name and the password of a URL are to be sent as; undefined if it has neither. */
+export function basicAuthorization({ username, password }: Pick<URL, "username" | "password">): string | undefined {
+  if (username === "" && password === "") return undefined;
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64")}`;
+}
+
+/** As it was meant: a `%` that begins nothing was not encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 // One log-in shared by all requests: however many of them meet a 401 at once, the credentials are refreshed once.
 
 /** Refreshes that follow each other closer than this are a storm: the 401 in between goes to the caller. */

@@ -315,7 +315,10 @@ describe("401", () => {
 it("refuses addresses that it cannot use", () => {
   const open = (options: Partial<HttpTransportOptions>) => () =>
     createHttpTransport({ server: "https://x", credentials: fixedCredentials(), ...options });
-  expect(open({ server: "ftp://x" })).toThrow(expect.objectContaining({ code: "Unusable" }));
+  expect(open({ server: "ftp://hidden@x" })).toThrow(
+    expect.objectContaining({ code: "Unusable", message: "the API server's address ftp://x is no http or https URL" }),
+  );
+  expect(open({ server: "https://hid den" })).toThrow("the API server's address is no http or https URL");
   expect(open({ proxyUrl: "socks5://user:hidden@proxy:1080" })).toThrow(
     "a proxy with socks5:// is not supported: use an http:// or https:// proxy that allows CONNECT",
   );

@@ -162,7 +162,8 @@ class HttpTransport implements Transport {
 export function serverUrl(server: string): URL {
   const url = URL.parse(server.includes("://") ? server : `https://${server}`);
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:") || url.hostname === "") {
-    throw new ConfigError("Unusable", `the API server's address ${JSON.stringify(server)} is no http or https URL`);
+    // A URL may hold a name and a password, and a text that is none may be anything.
+    throw new ConfigError("Unusable", `the API server's address${url ? ` ${url.protocol}//${url.host}` : ""} is no http or https URL`);
   }
   return url;
 }

@@ -2,6 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { runtimeLimits } from "../../limits.ts";
+import { basicAuthorization } from "../auth/credentials.ts";
 
 /** Where a socket leads. */
 export interface SocketTarget {
@@ -130,7 +131,7 @@ function openTunnel(proxy: URL, target: SocketTarget, done: Opened): () => void 
 
 function connectRequest(proxy: URL, { host, port }: SocketTarget): string {
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-  const login = Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString("base64");
-  const authorization = proxy.username === "" ? "" : `Proxy-Authorization: Basic ${login}\r\n`;
+  const login = basicAuthorization(proxy);
+  const authorization = login === undefined ? "" : `Proxy-Authorization: ${login}\r\n`;
   return `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`;
 }

@@ -1,4 +1,4 @@
-// HTTP/1.1 responses out of the bytes of a connection, as they come. Nothing is copied but a head that arrives in pieces.
+// HTTP/1.1 responses out of the bytes of a connection, as they come. Only a head that arrives in pieces is copied, and chunks are moved together.
 
 import { AnswerTooLongError } from "../transport.ts";
 import { runtimeLimits } from "../../limits.ts";
@@ -83,6 +83,9 @@ export class ResponseParser {
   #status = 0;
   #aroundBytes = 0;
   #bodyBytes = 0;
+  /** Where in the bytes at hand the body stands that is still to be handed on. */
+  #dataStart = 0;
+  #dataEnd = 0;
   readonly #maxHeadBytes: number;
   // Made once for each connection: every answer is read with the first, and every event of a watch with two of the others.
   readonly #head: DelimitedText;
@@ -116,18 +119,22 @@ export class ResponseParser {
     this.#aroundBytes = this.#bodyBytes = 0;
   }
 
-  /** Takes bytes; true when they end the response. Throws `MalformedResponse`. */
+  /** Takes bytes, and takes them over: the sink gets them, in one piece at most. True when they end the response. Throws `MalformedResponse`. */
   take(bytes: Buffer): boolean {
-    let at = 0;
-    while (at < bytes.length) {
-      const next = this.#step(bytes, at);
-      if (this.#place.type === "none") {
-        if (next < bytes.length) this.#reusable = false;
-        return true;
+    try {
+      let at = 0;
+      while (at < bytes.length) {
+        const next = this.#step(bytes, at);
+        if (this.#place.type === "none") {
+          if (next < bytes.length) this.#reusable = false;
+          return true;
+        }
+        at = next;
       }
-      at = next;
+      return false;
+    } finally {
+      this.#handOn(bytes);
     }
-    return false;
   }
 
   /** The connection has ended; true if that ends the response too. */
@@ -170,9 +177,18 @@ export class ResponseParser {
     return end;
   }
 
+  /** Closes the gaps that chunks leave between the pieces of a body. A piece of its own for each chunk would let a server make us an object for every byte. */
   #emit(bytes: Buffer, from: number, end: number): void {
     this.#bodyBytes += end - from;
-    this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
+    if (this.#dataStart === this.#dataEnd) this.#dataStart = this.#dataEnd = from;
+    else bytes.copyWithin(this.#dataEnd, from, end);
+    this.#dataEnd += end - from;
+  }
+
+  #handOn(bytes: Buffer): void {
+    const [from, end] = [this.#dataStart, this.#dataEnd];
+    this.#dataStart = this.#dataEnd = 0;
+    if (from < end) this.#sink?.onData(from === 0 && end === bytes.length ? bytes : bytes.subarray(from, end));
   }
 
   /** Reads everything up to a delimiter, of which the beginning may have come before, and returns where the next thing is. */

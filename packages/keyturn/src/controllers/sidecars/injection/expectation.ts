@@ -64,16 +64,16 @@ const probe: PodSource = {
   template: { metadata: { labels: { "sidecar.istio.io/inject": "true" } }, spec: { containers: [{ name: "app", image: "example.com/probe" }] } },
 };
 
-/** What each injector would make of the same pod, as one digest; undefined if one of them gives no answer. */
-export async function probeInjectors({ webhooks }: Injectors, caller: WebhookCaller): Promise<string | undefined> {
-  const distinct = new Map(webhooks.map(({ webhook }) => [canonicalJson(webhook.clientConfig), webhook]));
-  const answers: string[] = [];
-  for (const [key, webhook] of distinct) {
-    const outcome = await caller.review(webhook, draftPod(probe));
-    if (outcome.type !== "allowed") return undefined;
-    answers.push(`${key} ${sidecarDigest(sidecarOf(outcome.pod, { whole: true }))}`);
-  }
-  return digest(answers.sort());
+/** What each injector that answers would make of the same pod, as a digest. One that does not answer, such as a revision whose istiod is gone, hides no other. */
+export async function probeInjectors({ webhooks }: Injectors, caller: WebhookCaller): Promise<ReadonlyMap<string, string>> {
+  const distinct = new Map(webhooks.map(({ webhook }) => [canonicalJson({ ...webhook.clientConfig, caBundle: "" }), webhook]));
+  const answers = await Promise.all(
+    Array.from(distinct, async ([key, webhook]): Promise<readonly (readonly [string, string])[]> => {
+      const outcome = await caller.review(webhook, draftPod(probe));
+      return outcome.type === "allowed" ? [[key, sidecarDigest(sidecarOf(outcome.pod, { whole: true }))]] : [];
+    }),
+  );
+  return new Map(answers.flat());
 }
 
 /** How far the admission of the pod has come. */
