@@ -28,7 +28,6 @@ import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, 
 import {
   documentPart,
   eventOfChange,
-  missedEvents,
   type Publication,
   publicationOf,
   revocationsOf,
@@ -39,6 +38,7 @@ import {
 import type { JwksCondition } from "./reasons.ts";
 import { rolloutOf, unavailable } from "./rollout.ts";
 import type { JwksSettings, NginxSettings } from "./settings.ts";
+import { missedEvents } from "./sources.ts";
 
 // The served half of a plan: nginx's objects, and whether every pod serves what is published.
 
