@@ -362,7 +362,7 @@ export const configMapRooms: readonly Room[] = [
 ];
 
 /** Where and how a history is published. */
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly name: ObjectName;
   /** What is there: it says in which field the JWKS document is, because it cannot be in both. */
   readonly live: ConfigMap | undefined;

@@ -340,7 +340,7 @@ function removalReport(removals: readonly Write[], refused: Moment["refused"]): 
 // What an object's status says, made from what is published and what stands in the way.
 
 /** A status but for its conditions. */
-export type JwksFields = Omit<JwksStatus, "conditions">;
+type JwksFields = Omit<JwksStatus, "conditions">;
 
 /** What the status is made from. */
 interface StatusInput {

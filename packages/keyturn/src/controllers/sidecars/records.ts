@@ -53,7 +53,7 @@ interface ShownWorkload {
  * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
  * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
  */
-export interface WorkloadRecord extends RecordBase {
+interface WorkloadRecord extends RecordBase {
   /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: not known. */
   readonly phase: "outdated" | "rolling" | "done" | "waiting" | "heldBack" | "unknown";
   /** What is wrong with its pods, in one word; absent if nothing is or if it is not known. */
@@ -324,7 +324,7 @@ export function fleetRecords(
 }
 
 /** As much of a fleet as is shown. */
-export type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
+type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
 
 class FleetRecords implements RecordSource {
   readonly step = "sidecars";
