@@ -120,7 +120,7 @@ export type {
   Write,
 } from "./controller/plan.ts";
 export type { LeftAlone, Planner, ReconcileOptions } from "./controller/planner.ts";
-export { reconcileWith } from "./controller/reconcile.ts";
+export { maxSkewMs, reconcileWith } from "./controller/reconcile.ts";
 export { TermEndedError } from "./controller/run.ts";
 export { covers } from "./controller/stored-form.ts";
 export { annotationsChanged, generationChanged, labelsChanged, statesOf } from "./controller/trigger.ts";

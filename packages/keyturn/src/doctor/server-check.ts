@@ -1,7 +1,6 @@
 // Is the API server there, of a version that was tested, quick enough, and does its clock agree with ours?
-import { type Client, ConnectionError, isApiError, readText } from "@keyturn/runtime";
+import { type Client, ConnectionError, isApiError, maxSkewMs, readText } from "@keyturn/runtime";
 import * as z from "zod";
-import { maxSkewMs } from "../controllers/rotation/blockers.ts";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "../feature/feature.ts";
 import { limits } from "../limits.ts";

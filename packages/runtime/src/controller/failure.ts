@@ -9,57 +9,48 @@ import type { BackoffOptions } from "../queue/backoff.ts";
 /** What every outcome error carries. `reason` is PascalCase and goes into the condition, the Event and the metric. */
 interface OutcomeErrorOptions extends ErrorOptions {
   readonly reason: string;
+  /** Not before, whatever the backoff says; five minutes count at most. */
+  readonly retryAfterMs?: number;
 }
 
-/** Something outside failed and may recover: retried with backoff, and not before `retryAfterMs` if given, of which five minutes count at most. */
-export class TransientError extends Error {
-  readonly code = "Transient";
+/** How a run ends without success, in words for users. */
+abstract class OutcomeError extends Error {
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
+  constructor(message: string, options: OutcomeErrorOptions) {
     super(message, options);
-    this.name = "TransientError";
     this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** Something outside failed and may recover: retried with backoff. */
+export class TransientError extends OutcomeError {
+  override name = "TransientError";
+  readonly code = "Transient";
 }
 
 /** It is refused, and somebody has to change something: reported at once, and tried again with a long backoff, because not every change can be seen. */
-export class TerminalError extends Error {
+export class TerminalError extends OutcomeError {
+  override name = "TerminalError";
   readonly code = "Terminal";
-  readonly reason: string;
-  /** Not before, whatever the backoff says; five minutes count at most. */
-  readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
-    super(message, options);
-    this.name = "TerminalError";
-    this.reason = options.reason;
-    this.retryAfterMs = options.retryAfterMs;
-  }
 }
 
 /** Not an error: something that must be there first is not there yet. Reported as such; a watch, or `retryAfterMs`, brings the next try. */
-export class WaitingError extends Error {
+export class WaitingError extends OutcomeError {
+  override name = "WaitingError";
   readonly code = "Waiting";
-  readonly reason: string;
-  readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: OutcomeErrorOptions & { readonly retryAfterMs?: number }) {
-    super(message, options);
-    this.name = "WaitingError";
-    this.reason = options.reason;
-    this.retryAfterMs = options.retryAfterMs;
-  }
 }
 
 /** An object exists and the controller's own code cannot read it. Nothing is decided without it: what was made from it stays as it is. */
 export class UnreadableError extends TerminalError {
+  override name = "UnreadableError";
   readonly kind: Kind;
   readonly key: ObjectKey;
   /** `error` is the name of what was thrown. */
   constructor(kind: Kind, key: ObjectKey, error: string) {
     const message = `${kind.kind} ${key} cannot be read (${error}); nothing is changed for it until it can: correct the object, or update the operator, whose log says where`;
     super(message, { reason: "Unreadable" });
-    this.name = "UnreadableError";
     this.kind = kind;
     this.key = key;
   }

@@ -14,8 +14,8 @@ import { findCondition, StatusReporter } from "./status.ts";
 
 /** A plan that still wants more after so many rounds is a mistake. */
 const maxRounds = 32;
-/** By so much the API server's clock and ours may differ. */
-const maxSkewMs = 30_000;
+/** By so much the API server's clock and ours may differ; by more, and no time can be believed: plans hear of it as `Moment.clockSkew`. */
+export const maxSkewMs = 30_000;
 /** When clocks that differ are compared again. */
 const skewRetryMs = 30_000;
 /** Conflicts in a row that are only a cache that is behind; 20, 40 … 320 ms apart. After that something else is wrong. */

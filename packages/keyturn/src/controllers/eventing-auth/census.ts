@@ -1,5 +1,5 @@
 // The census of the identity provider: which applications of ours nobody claims, and who has one too many. Taken now and then by whoever leads.
-import type { Cache, ControllerScope, KeyView, ObjectKey, Outcome, Run, Stored } from "@keyturn/runtime";
+import type { Cache, ControllerScope, KeyView, ObjectKey, Run, Stored } from "@keyturn/runtime";
 import type { EventingAuth } from "./api.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { IdentityProvider, MadeApplication } from "./identity/provider.ts";
@@ -47,7 +47,7 @@ interface CensusOptions {
 }
 
 /** Takes a census with each run of `censusKey`, the first when its time has come. A provider without a list has none. */
-export function censusTaker({ scope, objects, orphans, provider, everyMs, onDoubled }: CensusOptions): (run: Run) => Promise<Outcome> {
+export function censusTaker({ scope, objects, orphans, provider, everyMs, onDoubled }: CensusOptions): (run: Run) => Promise<void> {
   const show = scope.show(orphans);
   scope.enqueue(censusKey, { afterMs: everyMs });
   return async ({ signal, log }) => {
@@ -67,6 +67,6 @@ export function censusTaker({ scope, objects, orphans, provider, everyMs, onDoub
     // What is not known is not shown.
     show(censusKey, census?.orphans.length);
     if (census) onDoubled(census.doubled);
-    return { requeueAfterMs: everyMs };
+    scope.enqueue(censusKey, { afterMs: everyMs });
   };
 }

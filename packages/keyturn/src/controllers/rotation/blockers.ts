@@ -26,9 +26,6 @@ export type SetBlocker =
       readonly untilMs?: number | undefined;
     };
 
-/** By so much clocks may differ; the runtime says when they do by more, and then no time can be believed: nothing is noted and nothing moves. */
-export const maxSkewMs = 30_000;
-
 /** A log that is further ahead than any clock can have been was not written by an operator. */
 const maxAheadMs = 86_400_000;
 

@@ -7,6 +7,7 @@ import {
   type Kind,
   type KubeObject,
   LruMap,
+  maxSkewMs,
   nameOf,
   type ObjectKey,
   type ObjectName,
@@ -19,7 +20,6 @@ import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
 import { highestVersion, versionRecordType } from "./api.ts";
-import { maxSkewMs } from "./blockers.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
 import { type PublishBefore, type VersionKey, withPublications } from "./publish-before.ts";
