@@ -54,7 +54,7 @@ export function targetSetOf(facts: TargetFacts, nowMs: number): TargetSet {
   const givenUp = new Map(Object.entries(promoted?.givenUp ?? {}).filter(([name]) => !Object.hasOwn(secrets, name)));
   for (const [name, before] of Object.entries(promoted?.secrets ?? {})) {
     if (observed.secrets.has(name)) continue;
-    const givenUpMs = statements.givesUp(name, before.id);
+    const givenUpMs = statements.givesUp(name, before);
     if (givenUpMs !== undefined && givenUpMs >= (before.announcedMs ?? -Infinity)) givenUp.set(name, givenUpMs);
     if (givenUp.has(name) || broken.has(name)) continue;
     held.push({ secret: name, situation: "Unannounced", message: `${name} is served and gone, and no signed announcement says so` });

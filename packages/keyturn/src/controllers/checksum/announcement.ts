@@ -152,6 +152,12 @@ export function isSigned(statement: Statement, keys: readonly AnnouncementKey[])
   return known !== undefined && verify(null, bytesOf(statement), known.key, Buffer.from(signature?.value ?? "", "base64"));
 }
 
+/** When it was said, in milliseconds: the timestamp has whole seconds, and of two of the same second what was signed says which is the later, for everybody the same. */
+export function saidMsOf(statement: Statement): number {
+  const digest = hash("sha256", bytesOf(statement), "buffer");
+  return Date.parse(statement.spec.timestamp) + (1000 * digest.readUInt32BE()) / 2 ** 32;
+}
+
 function bytesOf({ namespace, kind, spec: { timestamp, announcement } }: Statement): Buffer {
   const changes = (announcement?.changes ?? []).map(({ name, from = "", to = "", sha256 = "", unchanged }) =>
     unchanged ? [name, from, to, sha256, "unchanged"] : [name, from, to, sha256],

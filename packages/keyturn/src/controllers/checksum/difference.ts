@@ -2,7 +2,7 @@
 import { type DeepReadonly, Secret, type Selection, type Stored } from "@keyturn/runtime";
 import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs, saidMsOf } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
 import {
   checksumOfSorted,
@@ -182,6 +182,8 @@ export interface ObservedChecksum {
   /** Undefined if they did not fit into the object. */
   readonly ids?: readonly string[];
   readonly stamp: Stamp;
+  /** Of one whose signature was checked: when it was said, by what was signed alone. */
+  readonly saidMs?: number;
   /** Somebody announced it: what it says is meant, however much changes. */
   readonly isAnnounced?: boolean;
   /** What the announcement is about. */
@@ -216,9 +218,8 @@ export function checksumObserver(keys: readonly AnnouncementKey[] | undefined): 
     const { namespace = "" } = object.metadata;
     const { announcement: _, ...spec } = object.spec;
     if (!keys) return observedChecksum(object);
-    return isSigned({ namespace, kind: SecretCheckSum.kind, spec: object.spec }, keys)
-      ? observedChecksum(object, true)
-      : observedChecksum({ ...object, spec });
+    const statement = { namespace, kind: SecretCheckSum.kind, spec: object.spec };
+    return isSigned(statement, keys) ? { ...observedChecksum(object, true), saidMs: saidMsOf(statement) } : observedChecksum({ ...object, spec });
   };
 }
 
