@@ -192,6 +192,9 @@ export interface ObservedChecksum {
   readonly announcedUntilMs?: number;
 }
 
+/** Whatever an announcement says of itself, and whoever made it: after a day it is no longer the reason why nothing fits. The operator waits an hour. */
+const longestWaitMs = 24 * 3_600_000;
+
 /**
  * What is kept of an object. A timestamp that cannot be read, or that is far ahead of its creation, is taken for that: it would put all that follow behind it.
  * `isSignedTime`: the timestamp is what somebody signed, and nothing that the API server says can change it.
@@ -208,7 +211,7 @@ export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly
     ...(ids && { ids }),
     stamp: { timestampMs: isFarAhead ? createdMs : saidMs, createdMs },
     ...(announcement && { isAnnounced: true, ...(announcement.changes && { changes: announcement.changes }) }),
-    ...(announcement && !status?.reached && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
+    ...(announcement && !status?.reached && { announcedUntilMs: Math.min(Date.parse(announcement.expires) || 0, createdMs + longestWaitMs) }),
   };
 }
 
