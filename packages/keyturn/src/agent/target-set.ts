@@ -25,7 +25,7 @@ export interface TargetSet {
 }
 
 /** What a target is made from. */
-export interface TargetFacts {
+interface TargetFacts {
   readonly observed: ObservedSet;
   readonly promoted: Manifest | undefined;
   /** Secrets of `promoted` whose files are on the disk no more: nothing of them can be kept. */

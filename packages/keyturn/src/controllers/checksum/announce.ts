@@ -21,7 +21,7 @@ export interface Batch {
 }
 
 /** How it is announced. */
-export interface AnnounceOptions {
+interface AnnounceOptions {
   readonly secrets: MemberKind<Secret>;
   readonly ingresses: MemberKind<Ingress>;
   /** What one checksum covers. */

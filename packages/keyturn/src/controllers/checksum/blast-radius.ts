@@ -3,7 +3,7 @@ import { type Flag, textFlagWithDefault } from "../../feature/flag.ts";
 import { differenceOf, numberOfId, versionOfId } from "./ids.ts";
 
 /** More than so many, or more than this part of all of them. */
-export type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
+type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
 
 /** What may happen to a set at once without being announced. */
 export interface ChangeLimits {

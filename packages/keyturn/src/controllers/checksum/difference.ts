@@ -19,7 +19,7 @@ import { type SetState, wideName } from "./members.ts";
 import { isWide, type ScopeChoice, scopeOfNamespace, scopesFor } from "./scopes.ts";
 
 /** Which Secrets count, the same as for the control plane. */
-export interface DiffOptions {
+interface DiffOptions {
   readonly rules: IdRules;
   readonly selection: Pick<Selection, "labels" | "fields">;
   /** What one checksum covers. */

@@ -79,7 +79,7 @@ export interface ChecksumPlan {
 }
 
 /** What a checksum's status is to say. */
-export interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
+interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
   readonly checksum: PublishedCheckSum;
   readonly conditions: Readonly<Record<string, ConditionReport<ConditionReason>>>;
 }
