@@ -69,6 +69,17 @@ export function countChanges(before: readonly string[], after: readonly string[]
   return { total: before.length, vanished, changed };
 }
 
+/** The same where names are known: a certificate that comes under another name takes nobody's place, although its number is the same. */
+export function countNamedChanges(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ChangeCounts {
+  let [vanished, changed] = [0, 0];
+  for (const [name, id] of before) {
+    const successor = after.get(name);
+    if (successor === undefined || versionOfId(successor) < versionOfId(id)) vanished++;
+    else if (successor !== id) changed++;
+  }
+  return { total: before.size, vanished, changed };
+}
+
 /** How many certificates a set had, and when it last had so many. */
 export interface Peak {
   readonly count: number;
