@@ -1,6 +1,8 @@
 // Decisions one by one: what is left alone, what is waited for, what is said.
 import { describe, expect, test } from "vitest";
 import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
+import { tokenIssued } from "./conditions.ts";
+import type { ObservedTenant } from "./observe.ts";
 import { planStep } from "./plan.ts";
 
 describe("nothing is done", () => {
@@ -106,6 +108,34 @@ test("an application that is recorded and was made for another object gets no se
   world.deletedAt = new Date(world.nowMs).toISOString();
   world.run();
   expect([world.released, world.abandoned, world.applications.size]).toEqual([true, [`application ${id}`], 1]);
+});
+
+describe("another object's application that the provider named when it was asked for one", () => {
+  const misnamed = (): IssuingWorld => {
+    const world = new IssuingWorld();
+    const { id } = world.makeApplication("other");
+    world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: id } };
+    world.askedAt = new Date(world.nowMs).toISOString();
+    return world;
+  };
+
+  test("gives way to the one that was made", () => {
+    const world = misnamed();
+    const { id } = world.makeApplication("ours");
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: id } });
+  });
+
+  test("is forgotten if none was made, and another is asked for a minute later", () => {
+    const world = misnamed();
+    world.run();
+    expect([world.status?.iasApplication, world.applications.size]).toEqual([undefined, 1]);
+    world.nowMs += 60_000;
+    // Nobody may have the name besides.
+    world.applications.clear();
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready" });
+  });
 });
 
 describe("an application of the name without a mark", () => {
@@ -278,6 +308,65 @@ test("a secret that runs out by itself is replaced before that", () => {
     type: "issue",
     why: "rotation",
   });
+});
+
+describe("a client secret that the provider does not list", () => {
+  /** A while after it was issued, with a list in which it is not. */
+  const unlisted = (): { readonly world: IssuingWorld; readonly tenant: ObservedTenant } => {
+    const world = new IssuingWorld();
+    world.run();
+    [world.askedAt, world.nowMs] = [undefined, world.nowMs + 60_000];
+    const [{ id = "", clientId = "" } = {}] = world.applications.values();
+    return { world, tenant: { endpoints, application: { id, clientId, trace: "ours" }, secrets: [] } };
+  };
+  const refused = { holds: false, reason: "CredentialsRefused", message: "no" } as const;
+  const unheard = { holds: false, reason: "TokenEndpointFailed", message: "no answer" } as const;
+
+  test("is replaced once the token endpoint does not accept it either", () => {
+    const { world, tenant } = unlisted();
+    expect(planStep(world.observe(tenant), world.nowMs)).toEqual({ type: "check" });
+    expect(planStep(world.observe({ ...tenant, credentials: refused }), world.nowMs)).toMatchObject({ type: "issue", why: "repair" });
+  });
+
+  test.each([
+    ["gives a token for it", tokenIssued(0)],
+    ["cannot be asked", unheard],
+  ])("stays if the token endpoint %s, and so do those that are listed", (_what, credentials) => {
+    const { world, tenant } = unlisted();
+    const secrets = [{ hint: "another", validToMs: undefined }];
+    expect(planStep(world.observe({ ...tenant, secrets, credentials }), world.nowMs)).toMatchObject({
+      type: "idle",
+      nextAtMs: world.nowMs + 300_000,
+      reports: { secret: { holds: true } },
+    });
+  });
+
+  test("stays as long as a new one may take to become known", () => {
+    const { world, tenant } = unlisted();
+    world.nowMs -= 1;
+    expect(planStep(world.observe({ ...tenant, credentials: refused }), world.nowMs)).toMatchObject({ type: "idle" });
+  });
+});
+
+test("client secrets that never work for as long as the overlap are replaced halfway through, and stay few", () => {
+  const world = new IssuingWorld();
+  world.overlapMs = 3_600_000;
+  world.lifetimeMs = 1_800_000;
+  world.run();
+  for (const hour = world.nowMs + 3_600_000; world.nowMs < hour; world.nowMs += 60_000) world.run();
+  // Every quarter of an hour.
+  expect(world.issued).toBe(4);
+});
+
+test("whoever says again and again that the client secret is old gets no more of them than can be kept in sight", () => {
+  const world = new IssuingWorld();
+  [world.rotateAfterMs, world.overlapMs] = [86_400_000, 3_600_000];
+  for (let runs = 0; runs < 50; runs++) {
+    world.run();
+    if (world.secret) world.secret = { ...world.secret, issuedAtMs: 0 };
+  }
+  const [application] = world.applications.values();
+  expect(application?.secrets.size).toBeLessThan(12);
 });
 
 test("a client secret that is lost where no other can be had leads to a new application", () => {
