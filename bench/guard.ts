@@ -39,7 +39,7 @@ const baselineSchema = z.object({
 export type Baseline = z.infer<typeof baselineSchema>;
 
 /** A ratio of this run. */
-export interface GuardedRatio {
+interface GuardedRatio {
   /** Stays the same when texts change. */
   readonly key: string;
   readonly text: string;

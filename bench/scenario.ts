@@ -47,7 +47,7 @@ export interface LimitGoal {
 }
 
 /** The cost at the largest size against what the smaller ones foretell for a cost that grows as N log N. `sizes` gives N for each contestant. */
-export interface GrowthGoal {
+interface GrowthGoal {
   readonly type: "growth";
   readonly text: string;
   readonly metric: string;

@@ -1,4 +1,4 @@
-// Which folder may import which, by resolved path. `node tools/import-rules.ts` is a part of `make lint`.
+// Which folder may import which, by resolved path, and that what is exported is imported. `node tools/import-rules.ts` is a part of `make lint`.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { fileURLToPath } from "node:url";
@@ -128,14 +128,26 @@ function workspaceFile(specifier: string): readonly string[] {
   return [join(workspace.folder, workspace.exports[path] ?? path)];
 }
 
-/** Every import of the checkout that no rule allows. */
-export function allForbiddenImports(): readonly string[] {
-  const files = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
-  return files.sort().flatMap((file) => forbiddenImports(file, readFileSync(join(root, file), "utf8")));
+/** Every import of the checkout that no rule allows, and every export that nobody imports. */
+export function importProblems(): readonly string[] {
+  const paths = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
+  const files = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), "utf8")] as const));
+  return [...Array.from(files).flatMap(([path, text]) => forbiddenImports(path, text)), ...idleExports(files)];
+}
+
+/** The exports whose names stand in no other file, as lines for people. */
+export function idleExports(files: ReadonlyMap<string, string>): readonly string[] {
+  const users = new Map<string, number>();
+  for (const text of files.values()) for (const name of new Set(text.match(/[\w$]+/g))) users.set(name, (users.get(name) ?? 0) + 1);
+  return Array.from(files).flatMap(([path, text]) =>
+    Array.from(text.matchAll(/^export (?:async )?(?:const|function\*?|(?:abstract )?class|interface|type) ([\w$]+)/gm), ([, name = ""]) => name)
+      .filter((name) => users.get(name) === 1)
+      .map((name) => `${path} exports ${name}, which nobody imports`),
+  );
 }
 
 if (import.meta.main) {
-  const found = allForbiddenImports();
+  const found = importProblems();
   for (const line of found) console.error(line);
   process.exitCode = found.length > 0 ? 1 : 0;
 }

@@ -2,13 +2,13 @@
 import { type Bed, type Contestant, contendersIn, type Sample, type Scenario } from "../scenario.ts";
 
 /** The samples of one contestant: the n-th is of the n-th round. There is one sample of those whom no goal speaks of. */
-export interface ContestantResult {
+interface ContestantResult {
   readonly contestant: Contestant;
   readonly samples: readonly Sample[];
 }
 
 /** What of a scenario belongs to its results. */
-export type ScenarioFacts = Omit<Scenario, "prepare" | "measure" | "finish">;
+type ScenarioFacts = Omit<Scenario, "prepare" | "measure" | "finish">;
 
 /** All that was measured of a scenario. */
 export interface ScenarioResult {
@@ -22,7 +22,7 @@ export interface ScenarioResult {
 }
 
 /** How long a scenario goes on. */
-export interface Effort {
+interface Effort {
   /** No round is begun that would end after this, by the time of those before. */
   readonly budgetMs: number;
   /** So many rounds are run whatever they take. */

@@ -97,7 +97,7 @@ export interface SizedCost {
 }
 
 /** A cost of `fixed` for being there at all, and `perUnit` for each unit of N log N. */
-export interface GrowthCurve {
+interface GrowthCurve {
   readonly fixed: number;
   readonly perUnit: number;
 }

@@ -17,7 +17,7 @@ export async function benchConnection(): Promise<ConnectionConfig> {
 }
 
 /** The longest gap so far. */
-export interface LongestHold {
+interface LongestHold {
   /** On the clock. */
   readonly wallMs: number;
   /** Processor time of this thread within one gap: what was not due to other processes. */

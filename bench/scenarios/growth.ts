@@ -17,7 +17,7 @@ import { createEventingAuthWorld } from "../worlds/eventing-auth-world.ts";
 import { fleetWorld, podsEach, seedFleet, startFleetIstiod } from "../worlds/sidecars-world.ts";
 
 /** A controller whose growth is looked at. */
-export interface GrowthSubject {
+interface GrowthSubject {
   readonly feature: FeatureName;
   /** What N counts. */
   readonly axis: string;

@@ -15,7 +15,7 @@ export async function forEachIndex(count: number, work: (index: number) => Promi
 }
 
 /** An object of a kind of the product, without status and with no more of the spec than is said. */
-export interface CustomObject {
+interface CustomObject {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;

@@ -22,7 +22,7 @@ function fleetNamespace(workloads: number): string {
 }
 
 /** A fleet's control plane. */
-export interface FleetIstiod extends AsyncDisposable {
+interface FleetIstiod extends AsyncDisposable {
   readonly istiod: Istiod;
 }
 

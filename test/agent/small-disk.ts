@@ -8,7 +8,7 @@ import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { type Disk, systemDisk } from "../../packages/keyturn/src/agent/disk.ts";
 
 /** A disk that can be filled and emptied. */
-export interface SmallDisk {
+interface SmallDisk {
   readonly folder: string;
   readonly disk: Disk;
   fill(): Promise<void>;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 /** Where it lives and what it serves. */
-export interface TlsConfiguration {
+interface TlsConfiguration {
   /** For its own files; its socket, log and process id are there. */
   readonly folder: string;
   /** The agent's. */

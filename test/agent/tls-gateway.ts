@@ -12,10 +12,10 @@ import { authority } from "./agent-namespace.ts";
 import { nginxCommand, socketIn, tlsConfiguration } from "./tls-configuration.ts";
 
 /** Which host is served from which Secret. */
-export type Hosts = Readonly<Record<string, string>>;
+type Hosts = Readonly<Record<string, string>>;
 
 /** One handshake, and what nginx said in it. */
-export interface Handshake {
+interface Handshake {
   readonly host: string;
   /** The certificate's common name: host and version. */
   readonly certificate: string;
@@ -24,7 +24,7 @@ export interface Handshake {
 }
 
 /** A running nginx with its client. */
-export interface TlsGateway {
+interface TlsGateway {
   readonly handshakes: readonly Handshake[];
   /** Handshakes that failed, with the reason. */
   readonly failures: readonly string[];

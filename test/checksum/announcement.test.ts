@@ -297,6 +297,22 @@ test(
     expect((await keyturn("checksum", "allow", ...access, "--sign", signing)).code).toBe(0);
     await place.published(["7-2"]);
 
+    // Who has the cluster adds a CA to what is there: with the next renewal it is not signed unless the manifest says so.
+    const renewed = place.secret("shop-7", 3, certificate(3));
+    const planted = { ...next, data: { ...next.data, "ca.crt": next.data?.["tls.crt"] ?? "" } };
+    await place.put(planted);
+    await soon(async () => expect(await currentReasons(place)).toContain("Unannounced"));
+    expect(await announce(place, [renewed], "--sign", signing, "--force")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("cannot sign shop-7: it has ca.crt in the cluster"),
+    });
+    await place.put(next);
+    await place.published(["7-2"]);
+    expect(await announce(place, [JSON.stringify({ ...renewed, data: {} })], "--sign", signing)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("cannot sign shop-7: it has tls.crt, tls.key in the cluster"),
+    });
+
     // What is signed and still to come is taken back only by whoever says so; then it is nobody's word any more.
     const coming = place.secret("shop-9", 1, certificate(1));
     expect((await announce(place, [coming], "--sign", signing)).code).toBe(0);
@@ -355,7 +371,7 @@ test("thousands of certificates are signed at once, in as many announcements as 
   await using place = await verifiedNamespace(cluster(), "thousands");
   const { namespace } = place;
   const key = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-  const announced = { namespace, state: members.state(), parts, published: [], serverMs: Date.now(), expiresInMs: 600_000, key };
+  const announced = { namespace, state: members.state(), parts, published: [], serverMs: Date.now(), ownMs: Date.now(), expiresInMs: 600_000, key };
   const objects = announcementObjects({ checksums: SecretCheckSum, prefix: "secret" }, announced);
   expect(new Set(objects.map(({ spec }) => spec.timestamp)).size).toBe(parts.length);
   for (const object of objects) await cluster().client.create(SecretCheckSum, object);

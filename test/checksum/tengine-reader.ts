@@ -24,7 +24,7 @@ const CheckSumV1 = defineKind<CheckSum>({
 });
 
 /** A reader that follows one namespace, or all of them as Tengine does by default, from its start on. */
-export interface TengineReader extends Disposable {
+interface TengineReader extends Disposable {
   check(): Verdict;
   /** Every verdict since the start or the last `forget`, one after each change that it saw; the same one again is left out. */
   readonly verdicts: readonly Verdict[];

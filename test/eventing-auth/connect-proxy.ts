@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
 
 /** A running proxy. */
-export interface ConnectProxy extends AsyncDisposable {
+interface ConnectProxy extends AsyncDisposable {
   readonly url: string;
   /** Where tunnels were asked for, such as `tenant.test:80`. */
   readonly tunnels: readonly string[];

@@ -9,7 +9,7 @@ const counted = /\/(?:eventingauths|secrets)(?:[/?]|$)/;
 const spared = /\/leases(?:[/?]|$)/;
 
 /** An identity provider that tells of every request before and after its effect; if the listener throws, the connection ends. */
-export interface WatchedProvider {
+interface WatchedProvider {
   onStep(listener: (step: string, moment: "before" | "after", userAgent: string) => void): () => void;
 }
 

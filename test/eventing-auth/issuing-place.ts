@@ -48,7 +48,7 @@ const targetSecretName = "eventing-webhook-auth";
 vi.setConfig({ testTimeout: 240_000 });
 
 /** What is made for a place besides the usual. */
-export interface PlaceOptions {
+interface PlaceOptions {
   /** Namespaces for Kymas and EventingAuths: that of the kubeconfigs, and others. Default one. */
   readonly namespaces?: number;
   /** Default: one of its own. */

@@ -29,7 +29,7 @@ export interface NginxProcess {
 }
 
 /** Makes the configuration for a place to listen on and a folder to serve. */
-export type RenderConfig = (place: {
+type RenderConfig = (place: {
   readonly listen: readonly string[];
   readonly listenTls: readonly string[];
   readonly root: string;

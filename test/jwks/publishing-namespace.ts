@@ -30,7 +30,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 
 /** A key in a document, as verifiers see it. */
-export type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
+type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
 
 function keysOf({ data, binaryData }: Pick<ConfigMap, "data" | "binaryData">): readonly PublishedJwk[] {
   const text = data?.["jwks.json"] ?? Buffer.from(binaryData?.["jwks.json"] ?? "", "base64").toString();

@@ -2,10 +2,12 @@
 import { cp, mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Deployment } from "@keyturn/runtime";
+import { createLogger, createMetrics, type Deployment, systemClock } from "@keyturn/runtime";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { commandsOf, runProgram } from "../../packages/keyturn/src/cli/program.ts";
+import { startDashboard } from "../../packages/keyturn/src/dashboard/dashboard.ts";
+import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { isNotable } from "../../packages/keyturn/src/notify/notification.ts";
 import { controllerNames, features } from "../../packages/keyturn/src/registry.ts";
 import { chartFolder, helmWithValues, readObjects } from "../../tools/chart-rendering.ts";
@@ -56,7 +58,8 @@ describe("the command line", () => {
     await expect.poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, { timeout: 60_000 }).toBe("toys\tsubjects\n:4\n");
   });
 
-  test("status shows its stage", async () => {
+  test("status shows its stage, and takes the flags that this depends on", async () => {
+    expect((await typed("status", "--help")).text).toMatch(/--toys\.wind/);
     const { code, text } = await typed("status", onCluster());
     expect(code).toBe(0);
     expect(text).toMatch(/^play +/m);
@@ -81,6 +84,44 @@ describe("the command line", () => {
     expect(text).toContain("nobody has ever led toys");
     expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
     expect(text).toMatch(/^warn +toys +a toy is broken$/m);
+  });
+});
+
+describe("the page", () => {
+  test("keyturn dashboard takes the feature's flags", async () => {
+    expect((await typed("dashboard", "--help")).text).toMatch(/--toys\.colour <TEXT> +the colour of all toys/);
+  });
+
+  test("lays its stage out, watches for its records, and shows whether it is on", async () => {
+    const { secret, access } = secretAccess();
+    await using dashboard = await startDashboard({
+      bindAddress: "127.0.0.1:0",
+      version: "0.0.0-test",
+      registry,
+      features: ["toys"],
+      viewer: "page",
+      watch: () => expect.fail("the toy watches nothing"),
+      statusOf: () => expect.fail("nothing is watched"),
+      client: cluster().client,
+      clock: systemClock,
+      log: createLogger({ level: "silent" }),
+      metrics: createMetrics(),
+      files: new Map(),
+      contact: { lastMs: () => Date.now(), silentForMs: () => 0 },
+      leaders: { switchedOn: true, of: () => undefined },
+      flag: (flag) => flag.parse(undefined),
+      shown: { cluster: "the cluster of the test" },
+      access: () => access,
+    });
+    const { body } = await fetch(`${dashboard.url}api/stream`, { headers: { authorization: `Bearer ${secret}` } });
+    let text = "";
+    for await (const part of (body ?? expect.fail("no stream")).pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text.includes('"id":"step/toys"')) break;
+    }
+    expect(text).toContain('"step":"toys","verb":"Play","one":"toy","many":"toys","title":"Toys"');
+    expect(text).toMatch(/"step":"toys","summary":"winds up toys","resources":\["toys\.toys\.example"\],[^{}]*"state":"on"/);
+    expect(text).toMatch(/"step":"jwks"[^{}]*"state":"off"/);
   });
 });
 

@@ -116,6 +116,7 @@ export const toyFeature: Feature = {
     },
   },
   records: {
+    flags: [flags.wind],
     watch: () => ({ step: "toys", resources: ["toys.toys.example"], caches: () => [], ids: () => [], make: () => undefined }),
     layout: {
       title: "Toys",

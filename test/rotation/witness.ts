@@ -13,7 +13,7 @@ const secret = z.object({
 });
 
 /** A Secret became this. */
-export interface Sighting {
+interface Sighting {
   readonly name: string;
   /** Undefined when it was deleted. */
   readonly value: string | undefined;

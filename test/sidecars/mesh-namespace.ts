@@ -36,7 +36,7 @@ const limitsOff = {
 };
 
 /** How a workload under test is made. */
-export interface WorkloadOptions {
+interface WorkloadOptions {
   readonly replicas?: number;
   /** Of the workload itself. */
   readonly labels?: Readonly<Record<string, string>>;

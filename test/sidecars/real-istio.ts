@@ -12,7 +12,7 @@ import * as z from "zod";
 import type { Installation, IstioState } from "./golden-rounds.ts";
 
 /** Where the program, the chart `istio-discovery` and Helm are. */
-export interface IstioPrograms {
+interface IstioPrograms {
   readonly injector: string;
   readonly chart: string;
   readonly helm: string;

@@ -21,7 +21,7 @@ import {
 import { modelOperator, objectOr, ProcessClock, SimulatedApiServer, SimulatedNetwork, stringOr, VirtualClock } from "@keyturn/runtime/testing";
 
 import { sidecarsControllerOf, type SidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/controller.ts";
-import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
+import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/flags.ts";
 import type { WebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";

@@ -2,7 +2,7 @@
 import { execForm, type Instruction, lastStage, parseDockerfile } from "../../tools/image/dockerfile.ts";
 
 /** What a Dockerfile is checked against. */
-export interface ImageFacts {
+interface ImageFacts {
   /** Whether a path is in the build's context. */
   readonly inContext: (path: string) => boolean;
   /** Whether the build makes this file. */

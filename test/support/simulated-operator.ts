@@ -109,12 +109,12 @@ export class SimulatedOperator {
 }
 
 /** Lists, watches and Leases: what an operator costs that does nothing. */
-export function isBackground({ method, path }: TransportRequest): boolean {
+function isBackground({ method, path }: TransportRequest): boolean {
   return (method === "GET" && /[?&](watch|limit|resourceVersion)=/.test(path)) || path.includes("/leases");
 }
 
 /** `secrets/a` of the whole path. */
-export function pathInNamespace({ path }: TransportRequest): string {
+function pathInNamespace({ path }: TransportRequest): string {
   return path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
 }
 

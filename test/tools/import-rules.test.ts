@@ -1,6 +1,6 @@
-// The rules about imports find what they forbid, wherever it is planted, and nothing that is there today.
+// The rules about imports and exports find what they forbid, wherever it is planted, and nothing that is there today.
 import { expect, test } from "vitest";
-import { allForbiddenImports, forbiddenImports, importRules } from "../../tools/import-rules.ts";
+import { forbiddenImports, idleExports, importProblems, importRules } from "../../tools/import-rules.ts";
 
 const product = "packages/keyturn/src";
 const runtime = "packages/runtime/src";
@@ -100,6 +100,24 @@ test("a folder without a rule is told of", () => {
   expect(forbiddenImports(`${product}/new-folder/a.ts`, "")).toEqual([expect.stringContaining("no rule says what it may import")]);
 });
 
+test.each([
+  "export const idle = 1;",
+  "export function idle(): void {}",
+  "export async function idle() {}",
+  "export function* idle() {}",
+  "export class idle {}",
+  "export abstract class idle {}",
+  "export interface idle {}",
+  "export type idle = 1;",
+])("%j is found where nobody imports it", (text) => {
+  const files = [
+    ["a.ts", text],
+    ["b.ts", "export {};"],
+  ] as const;
+  expect(idleExports(new Map(files))).toEqual(["a.ts exports idle, which nobody imports"]);
+  expect(idleExports(new Map([...files, ["c.ts", 'import { idle } from "./a.ts";']]))).toEqual([]);
+});
+
 test("nothing that is there breaks a rule", () => {
-  expect(allForbiddenImports()).toEqual([]);
+  expect(importProblems()).toEqual([]);
 });

@@ -14,7 +14,7 @@ export interface Bundle {
 }
 
 /** Where things are. */
-export interface BundleInput {
+interface BundleInput {
   /** The checkout. */
   readonly root: string;
   readonly lock: LockFile;

@@ -21,7 +21,7 @@ const entrySchema = z.object({
 const lockSchema = z.object({ lockfileVersion: z.number(), packages: z.record(z.string(), entrySchema) });
 
 /** One entry of the lock file. Its key there is the folder of the package, relative to the root. */
-export type LockEntry = z.infer<typeof entrySchema>;
+type LockEntry = z.infer<typeof entrySchema>;
 
 export type LockFile = z.infer<typeof lockSchema>;
 

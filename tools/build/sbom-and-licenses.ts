@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { dependenciesOf, isWorkspace, type LockFile, packageName } from "./lock-file.ts";
 
 /** What the bill is for. */
-export interface SbomInput {
+interface SbomInput {
   readonly lock: LockFile;
   /** Folders, as in the lock file, of all foreign packages that are in the bundle. */
   readonly folders: readonly string[];

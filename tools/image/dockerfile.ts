@@ -31,7 +31,7 @@ export function execForm(rest: string): readonly string[] | undefined {
 }
 
 /** A file that the last stage copies, and where to. */
-export interface CopiedFile {
+interface CopiedFile {
   readonly source: string;
   /** Within the image, without the slash before it. */
   readonly name: string;

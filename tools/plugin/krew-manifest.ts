@@ -2,7 +2,7 @@
 import { type KubeObject, yamlDocuments } from "@keyturn/runtime";
 
 /** What only a release knows. */
-export interface KrewRelease {
+interface KrewRelease {
   readonly version: string;
   /** Where the archive is to be had. */
   readonly uri: string;

@@ -20,7 +20,7 @@ export type KeyMembers =
   | { readonly kty: "OKP"; readonly crv: string; readonly x: string };
 
 /** What a key can be used for: its kind and algorithms, the usual one first, or why it is not published. */
-export type KeyUse =
+type KeyUse =
   | { readonly kind: string; readonly algorithms: readonly [SignatureAlgorithm, ...SignatureAlgorithm[]] }
   | { readonly unsupported: string };
 

@@ -14,7 +14,7 @@ export interface TestCertificate {
 }
 
 /** All optional: a P-256 key of its own, self-signed, valid from 2020 to 2049. */
-export interface CertificateOptions {
+interface CertificateOptions {
   readonly commonName?: string;
   /** A private key to certify; absent for a new one of type `keyType`. */
   readonly privateKey?: KeyObject;

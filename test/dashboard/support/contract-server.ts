@@ -12,7 +12,8 @@ import {
   type StageLayout,
   type StreamEvents,
 } from "@keyturn/dashboard/contract";
-import { stageLayouts } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
+import { stageLayout } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
+import { features } from "../../../packages/keyturn/src/registry.ts";
 
 /** The policy of the real server: what it forbids must not be needed. */
 const policy =
@@ -72,7 +73,7 @@ export async function startContractServer(options: ContractServerOptions): Promi
       nowMs: now(),
       mode: Number.isNaN(last) ? "snapshot" : "resume",
       cluster: "a synthetic cluster",
-      stages: options.stages ?? stageLayouts,
+      stages: options.stages ?? features.map(stageLayout),
       ...(options.token === undefined ? {} : { user: "somebody" }),
     });
     if (!Number.isNaN(last)) {

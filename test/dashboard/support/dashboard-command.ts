@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { startTyped, type TypedCommand } from "../../support/typed-command.ts";
 
 /** The command at work, until it is disposed of. */
-export interface DashboardCommand extends AsyncDisposable, Pick<TypedCommand, "output"> {
+interface DashboardCommand extends AsyncDisposable, Pick<TypedCommand, "output"> {
   readonly url: string;
   readonly secret: string;
 }

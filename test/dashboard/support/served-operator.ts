@@ -13,7 +13,7 @@ export interface ServedOperator extends RunningOperator {
 }
 
 /** What to run. */
-export interface ServedOperatorOptions extends Partial<
+interface ServedOperatorOptions extends Partial<
   Pick<OperatorDashboardOptions, "access" | "tokenFreshMs" | "streamTimes" | "rates" | "files" | "bindAddress">
 > {
   /** As `--controllers`. Default `jwks,rotation,checksum`. */
@@ -55,7 +55,7 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
 }
 
 /** A right; in the whole cluster unless it names a namespace. */
-export interface ViewerRight {
+interface ViewerRight {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];

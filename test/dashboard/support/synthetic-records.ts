@@ -139,7 +139,7 @@ export function syntheticRotationSet(index: number, nowMs: number): ObjectRecord
   });
 }
 
-export function syntheticKeySet(index: number, nowMs: number): ObjectRecord {
+function syntheticKeySet(index: number, nowMs: number): ObjectRecord {
   const name = numbered("tokens", index);
   const ref = refOf("JWKSConfig", "jwksconfigs.keyturn.io", { index, name });
   const state = healthOf(index);
@@ -213,7 +213,7 @@ export function syntheticChecksum(index: number, nowMs: number): ObjectRecord {
   });
 }
 
-export function syntheticAgent(index: number, nowMs: number): ObjectRecord {
+function syntheticAgent(index: number, nowMs: number): ObjectRecord {
   const namespace = numbered("shop", index);
   const identity = numbered("gateway", index);
   const behind = index % 13 === 12;
@@ -242,7 +242,7 @@ export function syntheticAgent(index: number, nowMs: number): ObjectRecord {
   });
 }
 
-export function syntheticWorkload(index: number, nowMs: number): ObjectRecord {
+function syntheticWorkload(index: number, nowMs: number): ObjectRecord {
   const kinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
   const kind = kinds[index % 3] ?? "Deployment";
   const name = numbered("service", index);

@@ -8,7 +8,7 @@ export interface Story {
   readonly act: (world: SmallWorld) => Promise<void>;
 }
 
-export interface ExplorationOptions {
+interface ExplorationOptions {
   readonly story: Story;
   /** How many things go wrong in a story at most. */
   readonly depth: number;

@@ -24,7 +24,7 @@ export interface OpenidServerOptions {
 export type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
 
 /** What somebody else answers. */
-export interface InsteadAnswer {
+interface InsteadAnswer {
   readonly status: number;
   readonly body?: unknown;
 }

@@ -4,7 +4,7 @@ import { createRemoteJWKSet, jwtVerify, type JWTPayload } from "jose";
 import * as z from "zod";
 
 /** What a token is fetched with. */
-export interface TokenFetch {
+interface TokenFetch {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly tokenUrl: string;

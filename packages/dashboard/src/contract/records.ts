@@ -168,7 +168,7 @@ export interface Facet {
 }
 
 /** One look of a timeline and what it means; `look` is made of the classes that draw it. */
-export interface LegendEntry {
+interface LegendEntry {
   readonly look: string;
   readonly meaning: string;
 }

@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ObjectRef } from "../contract/index.ts";
 
 /** The views: `overview`, one for each stage that a credential passes through, such as `rotate`, and `object`, the page of one. */
-export type ViewName = string;
+type ViewName = string;
 
 /** What names an object of the cluster. */
 export type ObjectName = Pick<ObjectRef, "resource" | "namespace" | "name">;

@@ -188,6 +188,25 @@ describe("an older certificate, as after a restored backup,", () => {
     expect(decideFor({ promoted, secrets, checksums }).alarms).toEqual(["OlderCertificate"]);
   });
 
+  test("takes with it what is missing since: that stays until it is back, or somebody announces that it goes", () => {
+    const served = promotedSet({ "web-1": { version: 3 }, "web-2": {}, "web-3": {}, "web-4": {} }, 100);
+    const without: TestSet = { "web-1": { version: 2 }, "web-2": {}, "web-3": {} };
+    const held = decideFor({ promoted: served, secrets: observedSet(without), checksums: [checksumFor(without, 200)] });
+    expect(held.alarms).toEqual(["OlderCertificate"]);
+    expect(Object.keys(held.target?.secrets ?? {})).toEqual(["web-1", "web-2", "web-3", "web-4"]);
+    // Remembered with what is promoted, so that it does not go when the older one is renewed.
+    expect(held.state).toBe("promote");
+    const promoted = { ...served, secrets: held.target?.secrets ?? {} };
+    const renewed: TestSet = { ...without, "web-1": { version: 4 } };
+    const next = { promoted, secrets: observedSet(renewed), checksums: [checksumFor(renewed, 300)] };
+    expect(decideFor(next).target?.secrets).toMatchObject({ "web-1": { id: "1-4-web-14" }, "web-4": { isLost: true } });
+    const gone = checksumFor(renewed, 400, { isAnnounced: true, changes: [{ name: "web-4", from: "4-1-web-41" }] });
+    expect(decideFor({ ...next, checksums: [gone] }).target?.secrets).not.toHaveProperty("web-4");
+    const back: TestSet = { ...renewed, "web-4": {} };
+    const found = decideFor({ promoted, secrets: observedSet(back), checksums: [checksumFor(back, 400)] });
+    expect({ alarms: found.alarms, lost: found.target?.secrets["web-4"]?.isLost }).toEqual({ alarms: [], lost: undefined });
+  });
+
   test("under a raised version is a newer one", () => {
     const next: TestSet = { "web-1": { version: 4, notBeforeMs: 1 }, "web-2": { version: 2, notBeforeMs: 1 } };
     expect(decideFor({ promoted, secrets: observedSet(next), checksums: [checksumFor(next, 200)] }).alarms).toEqual([]);
@@ -205,6 +224,14 @@ describe("much that goes at once", () => {
       alarms: ["LargeChange"],
       objections: [{ message: expect.stringMatching(/^8 of 9 certificates would vanish within an hour .* `keyturn checksum allow`/) }],
     });
+  });
+
+  test("is held if others come with the same numbers: no gateway finds them under those names", () => {
+    const renamed = Object.fromEntries(Object.keys(nine).map((name) => [name.replace("web", "shop"), { version: 2 }]));
+    const next = { ...given, secrets: observedSet(renamed) };
+    expect(decideFor({ ...next, checksums: [checksumFor(renamed, 200)] })).toMatchObject({ state: "holding", alarms: ["LargeChange"] });
+    const changes = Object.keys(nine).map((name) => ({ name, from: idsOf({ [name]: {} })[0] ?? "" }));
+    expect(decideFor({ ...next, checksums: [checksumFor(renamed, 200, { isAnnounced: true, changes })] }).state).toBe("promote");
   });
 
   test("is held little by little too, and remembered for an hour", () => {

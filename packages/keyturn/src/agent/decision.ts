@@ -10,8 +10,8 @@ import {
   type ObservedSet,
   type SecretDifference,
 } from "../controllers/checksum/difference.ts";
-import { type AnnouncedChange, isOfWholeState, withChanges } from "../controllers/checksum/announcement.ts";
-import { type ChangeLimits, countChanges, excessOf, type Peaks, peaksOf, sincePeak, withMeant } from "../controllers/checksum/blast-radius.ts";
+import { type AnnouncedChange, isOfWholeState, withNamedChanges } from "../controllers/checksum/announcement.ts";
+import { type ChangeLimits, countNamedChanges, excessOf, type Peaks, peaksOf, sincePeak, withMeant } from "../controllers/checksum/blast-radius.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Alarm, Policies, Situation } from "./alarm-policies.ts";
 import { statementsOf } from "./statements.ts";
@@ -106,8 +106,10 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const isWholeMeant = announced.some((object) => isOfWholeState(object.changes) && isOfState(object, secrets.state));
   const changes = announced.toReversed().flatMap((object) => object.changes ?? []);
   const isAnnounced = (name: string, id: string): boolean => isWholeMeant || changes.some((change) => change.name === name && change.to === id);
+  const isGivenUp = (name: string, id: string): boolean =>
+    isWholeMeant || changes.some((change) => change.to === undefined && (change.name === name || (change.name === "" && change.from === id)));
   const statements = rules.signedOnly ? statementsOf(objects, secrets, nowMs) : undefined;
-  const target = targetSetOf({ observed: secrets, promoted, broken, policies: rules.policies, isAnnounced, statements }, nowMs);
+  const target = targetSetOf({ observed: secrets, promoted, broken, policies: rules.policies, isAnnounced, isGivenUp, statements }, nowMs);
   const isInPlace = promoted !== undefined && isWhole && isPromoted(promoted, target);
   const isKept = ({ situation }: Objection): boolean =>
     situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep";
@@ -177,27 +179,28 @@ function heldObjections(held: readonly HeldSecret[]): readonly Objection[] {
 
 /** What is served until now, with what was announced laid over it. */
 interface ServedBefore {
-  readonly ids: readonly string[];
+  /** By name. */
+  readonly ids: ReadonlyMap<string, string>;
   readonly peaks: ReturnType<typeof peaksOf>;
 }
 
 function servedBefore({ secrets, peaks = [] }: Manifest, changes: readonly AnnouncedChange[], nowMs: number): ServedBefore {
   const served = knownIds(secrets);
-  const ids = withChanges(served, changes);
-  return { ids, peaks: peaksOf(ids.length, withMeant(peaks, ids.length - served.length), nowMs) };
+  const ids = withNamedChanges(served, changes);
+  return { ids, peaks: peaksOf(ids.size, withMeant(peaks, ids.size - served.size), nowMs) };
 }
 
 /** What stands against a set that would take much of what is promoted away. */
 function largeChange({ ids, peaks }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
   const wanted = knownIds(secrets);
-  const excess = excessOf(sincePeak(countChanges(ids, wanted), peaks, wanted.length), limits);
+  const excess = excessOf(sincePeak(countNamedChanges(ids, wanted), peaks, wanted.size), limits);
   if (excess === undefined) return [];
   return [{ situation: "LargeChange", message: `${excess}, and nobody announced it; if it is meant, run \`keyturn checksum allow\` there` }];
 }
 
 /** The id of what was saved from a damaged disk is not known. */
-function knownIds(secrets: TargetSet["secrets"]): readonly string[] {
-  return Object.values(secrets).flatMap(({ id }) => (id === "" ? [] : [id]));
+function knownIds(secrets: TargetSet["secrets"]): ReadonlyMap<string, string> {
+  return new Map(Object.entries(secrets).flatMap(([name, { id }]) => (id === "" ? [] : [[name, id] as const])));
 }
 
 function servedExpired(promoted: Manifest | undefined, nowMs: number): readonly Objection[] {

@@ -32,7 +32,7 @@ export interface Disk {
 }
 
 /** What is known of a path. */
-export interface Inspected {
+interface Inspected {
   readonly type: "file" | "folder" | "link" | "other";
   /** Whether it belongs to this user or root. */
   readonly isOurs: boolean;

@@ -16,6 +16,8 @@ const secretEntry = z.object({
   notAfterMs: z.number().optional(),
   /** When the signed announcement was made by which it was adopted; absent without signatures. */
   announcedMs: z.number().optional(),
+  /** It was gone when others went back to older certificates: it stays until it is there again, or somebody announces that it goes. */
+  isLost: z.literal(true).optional(),
 });
 
 /** How new a checksum object is. */

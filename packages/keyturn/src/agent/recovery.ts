@@ -1,6 +1,7 @@
 // What the disk has to offer after a restart or damage, with or without an API server: the set that counts is found by what it says about itself, and mended
 // Secret by Secret from whatever other snapshot has it.
 import { Buffer } from "node:buffer";
+import { messageOf } from "@keyturn/runtime";
 import { leafFingerprintOf, leafOf, validityDatesOf } from "../certificate.ts";
 import { compareStamps } from "../controllers/checksum/difference.ts";
 import type { Manifest, SecretEntry } from "./manifest.ts";
@@ -24,11 +25,17 @@ export interface Recovery {
  * Verifies what `current` points to, and has it point to something again if it does not.
  *
  * Guarantees: a Secret that is whole stays exactly as it is. One that is not gets the same files from another snapshot, or else older ones that hold at
- * `nowMs`. Nothing is removed but what never belonged there; if nothing can be mended, `current` stays where it is.
+ * `nowMs`. Nothing is removed but what never belonged there; if nothing can be mended, `current` stays where it is. A disk that can be read and not written to
+ * is known all the same: whoever forgot what is served would take anything for newer.
  */
 export async function recoverSnapshots(folder: SnapshotFolder, namespace: string, nowMs: number): Promise<Recovery> {
   const damages: string[] = [];
-  const taken = await folder.takeInCurrent();
+  const tried = <T>(work: Promise<T>): Promise<T | undefined> =>
+    work.catch((error: unknown) => {
+      damages.push(`it cannot be mended: ${messageOf(error)}`);
+      return undefined;
+    });
+  const taken = await tried(folder.takeInCurrent());
   if (taken !== undefined) damages.push(`current was a folder; it is generation ${taken} now`);
   const snapshots = await readSnapshots(folder);
   const pointed = taken ?? (await folder.pointed());
@@ -41,11 +48,23 @@ export async function recoverSnapshots(folder: SnapshotFolder, namespace: string
   damages.push(...tidied.map((each) => `generation ${base.name}: ${each}`));
   if (broken.size > 0) {
     damages.push(brokenInWords(base.name, broken));
-    const mended = await mend(folder, { base, broken, snapshots, nowMs });
-    if (mended) return { promoted: mended.snapshot, isWhole: mended.broken.size === 0, broken: mended.broken, damages };
+    const replacements = await findReplacements(folder, { base, broken, snapshots, nowMs });
+    const mended = replacements.size > 0 ? await tried(mend(folder, base, replacements)) : undefined;
+    const lost = (isThere: (secret: string) => boolean): ReadonlySet<string> => new Set([...broken].filter((secret) => !isThere(secret)));
+    if (mended) {
+      const left = lost((secret) => replacements.has(secret));
+      return { promoted: mended, isWhole: left.size === 0, broken: left, damages };
+    }
+    const isElsewhere = (secret: string): boolean => replacements.get(secret)?.entry === base.manifest.secrets[secret];
+    await tried(pointTo(folder, base));
+    return { promoted: base, isWhole: false, broken: lost(isElsewhere), damages };
   }
-  if (base.name !== (await folder.pointed())) await folder.point(base.name);
-  return { promoted: base, isWhole: broken.size === 0, broken, damages };
+  await tried(pointTo(folder, base));
+  return { promoted: base, isWhole: true, broken, damages };
+}
+
+async function pointTo(folder: SnapshotFolder, { name }: Snapshot): Promise<void> {
+  if (name !== (await folder.pointed())) await folder.point(name);
 }
 
 /** Secrets with files that are not what they should be. */
@@ -149,8 +168,11 @@ function entryFrom(files: SecretFiles): SecretEntry | undefined {
   return { id: "", digest: digestOfFiles(files), ...(leaf && validityDatesOf(leaf)) };
 }
 
-/** Writes a snapshot in which broken Secrets are replaced by what others have. Undefined if none of them can be. */
-async function mend(
+/** What takes the place of a Secret's files. */
+type Replacements = ReadonlyMap<string, { readonly entry: SecretEntry; readonly files: SecretFiles }>;
+
+/** What other snapshots have of broken Secrets. */
+async function findReplacements(
   folder: SnapshotFolder,
   {
     base,
@@ -158,7 +180,7 @@ async function mend(
     snapshots,
     nowMs,
   }: { readonly base: Snapshot; readonly broken: ReadonlySet<string>; readonly snapshots: readonly Snapshot[]; readonly nowMs: number },
-): Promise<{ readonly snapshot: Snapshot; readonly broken: ReadonlySet<string> } | undefined> {
+): Promise<Replacements> {
   const among = (await folder.names()).toReversed();
   const replacements = new Map<string, { readonly entry: SecretEntry; readonly files: SecretFiles }>();
   for (const secret of broken) {
@@ -171,18 +193,28 @@ async function mend(
       break;
     }
   }
-  if (replacements.size === 0) return undefined;
+  return replacements;
+}
+
+/** Writes a snapshot in which broken Secrets are replaced, and has `current` point to it. Nothing half-written stays. */
+async function mend(folder: SnapshotFolder, base: Snapshot, replacements: Replacements): Promise<Snapshot> {
   const name = await folder.nextName(base.manifest.checksum);
   const secrets: Record<string, SecretEntry> = {};
-  await folder.disk.makeFolder(folder.pathOf(name));
-  for (const [secret, entry] of Object.entries(base.manifest.secrets)) {
-    const files = replacements.get(secret)?.files ?? (await folder.read(base.name, secret, entry.digest));
-    if (!files) continue;
-    await writeSecretFolder(folder.disk, folder.pathOf(name, secret), files);
-    secrets[secret] = replacements.get(secret)?.entry ?? entry;
+  try {
+    await folder.disk.makeFolder(folder.pathOf(name));
+    for (const [secret, entry] of Object.entries(base.manifest.secrets)) {
+      const files = replacements.get(secret)?.files ?? (await folder.read(base.name, secret, entry.digest));
+      if (!files) continue;
+      await writeSecretFolder(folder.disk, folder.pathOf(name, secret), files);
+      secrets[secret] = replacements.get(secret)?.entry ?? entry;
+    }
+    const manifest = { ...base.manifest, secrets };
+    await folder.finish(name, manifest);
+    await folder.point(name);
+    return { name, manifest };
+  } catch (error) {
+    // On a full disk it would fill what is left of it, again with each try.
+    if ((await folder.pointed().catch(() => name)) !== name) await folder.disk.remove(folder.pathOf(name)).catch(() => undefined);
+    throw error;
   }
-  const manifest = { ...base.manifest, secrets };
-  await folder.finish(name, manifest);
-  await folder.point(name);
-  return { snapshot: { name, manifest }, broken: new Set([...broken].filter((secret) => !replacements.has(secret))) };
 }

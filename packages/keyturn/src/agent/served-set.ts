@@ -22,6 +22,8 @@ interface ServedSetOptions {
 export class ServedSet {
   readonly #options: ServedSetOptions;
   #promoted: Snapshot | undefined;
+  /** Whether the disk could be looked at. If not, nobody knows what is served. */
+  #isKnown = false;
   #isWhole = true;
   #broken: ReadonlySet<string> = new Set();
   #mendNotBeforeMs = -Infinity;
@@ -79,6 +81,7 @@ export class ServedSet {
     const { store, clock, log } = this.#options;
     try {
       const { promoted, isWhole, broken, damages } = await store.recover(clock.now());
+      this.#isKnown = true;
       this.#promoted = promoted;
       this.#broken = broken;
       this.#isWhole = isWhole;
@@ -87,6 +90,7 @@ export class ServedSet {
         log.error({ damage: this.#damage, serving: promoted?.name, broken: broken.size }, "promoted files were damaged");
       }
     } catch (error) {
+      this.#isKnown = this.#promoted !== undefined;
       this.#isWhole = false;
       this.#damage = `the disk cannot be used: ${messageOf(error)}`;
       log.error({ err: error }, "could not look at the promoted files");
@@ -120,9 +124,17 @@ export class ServedSet {
     return this.#isWhole;
   }
 
-  /** Promotes a set. False if that failed; what was served before is then still served. */
+  /**
+   * Promotes a set. False if that failed; what was served before is then still served. As long as nobody knows what that is, it is looked for instead: a set
+   * can only be judged by what it takes the place of.
+   */
   async promote(manifest: Manifest, read: ReadSecrets): Promise<boolean> {
     const { store, clock, log } = this.#options;
+    if (!this.#isKnown) {
+      await this.recover();
+      if (!this.#isKnown) this.#retry = failedAgain(this.#retry, clock.monotonic());
+      return this.#isKnown;
+    }
     const beganMs = clock.monotonic();
     const finish = (ok: boolean, detail: string): Attempt =>
       (this.#attempt = attemptOf({ ok, detail, durationMs: Math.round(clock.monotonic() - beganMs) }, clock.now()));

@@ -1,5 +1,6 @@
 // The agent's folder as it is laid out: snapshots below `generations`, and `current`, which points to one of them. Crash-safe steps, no decisions.
 import { dirname, join } from "node:path";
+import { messageOf } from "@keyturn/runtime";
 import { forEachParallel } from "../semaphore.ts";
 import type { Disk } from "./disk.ts";
 import { type Manifest, readManifest, renderManifest } from "./manifest.ts";
@@ -113,13 +114,21 @@ export class SnapshotFolder {
     await this.disk.flush(this.#folder);
   }
 
-  /** Compares every file with the manifest, and removes what does not belong there. */
+  /** Compares every file with the manifest, and removes what does not belong there. On a disk that cannot be written to, all that is said. */
   async verify({ name, manifest }: Snapshot): Promise<Verification> {
     const broken = new Set<string>();
-    const tidied = (await this.removeStrays(name, Object.keys(manifest.secrets))).map((stray) => `${stray} did not belong there and was removed`);
+    const tidied: string[] = [];
+    const tidy = async (work: () => Promise<readonly string[]>): Promise<void> => {
+      const done = await work().catch((error: unknown) => [`what does not belong there cannot be put right: ${messageOf(error)}`]);
+      tidied.push(...done);
+    };
+    await tidy(async () => {
+      const strays = await this.removeStrays(name, Object.keys(manifest.secrets));
+      return strays.map((stray) => `${stray} did not belong there and was removed`);
+    });
     await forEachParallel(Object.entries(manifest.secrets), width, async ([secret, { digest }]) => {
       if (!(await this.read(name, secret, digest))) broken.add(secret);
-      else tidied.push(...(await tidySecretFolder(this.disk, this.pathOf(name, secret), secret)));
+      else await tidy(() => tidySecretFolder(this.disk, this.pathOf(name, secret), secret));
     });
     return { broken, tidied };
   }

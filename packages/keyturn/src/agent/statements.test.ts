@@ -1,7 +1,9 @@
 // With keys, the agent adopts and gives up exactly what was signed, whatever API server and operator say.
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type AnnouncedChange, nothingElse } from "../controllers/checksum/announcement.ts";
-import type { ObservedChecksum } from "../controllers/checksum/difference.ts";
+import { type AnnouncedChange, nothingElse, readPublicKeys, readSigningKey, signed } from "../controllers/checksum/announcement.ts";
+import { SecretCheckSum } from "../controllers/checksum/api.ts";
+import { checksumObserver, type ObservedChecksum } from "../controllers/checksum/difference.ts";
 import { decide, type Decision } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, type TestSet, testRules } from "./decision.fixture.ts";
 import type { Manifest } from "./manifest.ts";
@@ -178,6 +180,45 @@ test("a certificate that was given up by a signed word goes, by its name or its 
     const gone = announcement(200, { ...change("web-1", 1, undefined), name });
     expect(versions(decideFor({ "web-2": {} }, [gone]))).toEqual({ "web-2": "1" });
   }
+});
+
+test("a gateway that was away while a certificate was renewed and then given up gives it up too", () => {
+  const words = [announcement(200, change("web-1", 1, 2)), announcement(300, change("web-1", 2, undefined))];
+  const adopted = promotedBy(decideFor(before, [announcement(100, change("web-1", undefined, 1))]), promotedSet(before, 100));
+  expect(Object.keys(versions(decideFor({ "web-2": {} }, words, adopted)))).toEqual(["web-2"]);
+  // Nobody knows what one was meant to be that no word brought in.
+  expect(Object.keys(versions(decideFor({ "web-2": {} }, words)))).toEqual(["web-2", "web-1"]);
+});
+
+test("what was confirmed counts although something that was given up with it has come back", () => {
+  const gone: AnnouncedChange = { name: "", from: idsOf({ "web-9": {} })[0] ?? "" };
+  const confirmed = announcement(200, nothingElse, gone, { ...change("web-1", undefined, 1), unchanged: true });
+  const back = announcement(300, change("web-9", undefined, 1));
+  const decision = decide(observation({ secrets: observedSet({ "web-1": {}, "web-9": {} }), checksums: [confirmed, back] }), rules, now);
+  expect(Object.keys(versions(decision))).toEqual(["web-1", "web-9"]);
+});
+
+test("of two words of one second the same one is the later, whatever an API server says of its objects", () => {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const key = readSigningKey(privateKey.export({ format: "pem", type: "pkcs8" }).toString());
+  const observe = checksumObserver(readPublicKeys(publicKey.export({ format: "pem", type: "spki" }).toString()));
+  const word = (version: number, name: string, created: string): ObservedChecksum => {
+    const spec = { timestamp: "1970-01-01T00:10:00Z", announcement: { expires: "1970-01-01T00:20:00Z", changes: [change("web-1", 1, version)] } };
+    const metadata = { namespace: "shop", name, uid: name, resourceVersion: "1", creationTimestamp: created };
+    return observe({ metadata, spec: { ...spec, announcement: signed({ namespace: "shop", kind: SecretCheckSum.kind, spec }, key) } });
+  };
+  const adopted = [
+    ["a", "b"],
+    ["b", "a"],
+  ].map(([second = "", third = ""]) => {
+    const words = [word(2, second, "1970-01-01T00:10:01Z"), word(3, third, "1970-01-01T00:10:02Z")];
+    return [2, 3].map((version) => versions(decideFor({ "web-1": { version }, "web-2": {} }, words))["web-1"]);
+  });
+  expect(adopted[0]).toEqual(adopted[1]);
+  // The earlier one does not come back when the later one is shown no more.
+  const [later, earlier] = adopted[0]?.[0] === "2" ? [2, 3] : [3, 2];
+  const promoted = promotedBy(decideFor({ "web-1": { version: later } }, [word(later, "a", "")]), promotedSet({ "web-1": {} }, 100));
+  expect(versions(decideFor({ "web-1": { version: earlier } }, [word(earlier, "b", "1970-01-01T00:10:09Z")], promoted))["web-1"]).toBe(String(later));
 });
 
 test("a word about one of two that share a certificate is about that one alone", () => {

@@ -1,6 +1,7 @@
 // What signed announcements say about single Secrets: with keys, nothing else makes the agent adopt a certificate, or give one up. Pure.
 import { type AnnouncedChange, isDone, isNothingElse, type LiveObjects, maxAheadMs, takeBack } from "../controllers/checksum/announcement.ts";
-import { compareStamps, type ObservedChecksum, type ObservedSet } from "../controllers/checksum/difference.ts";
+import type { ObservedChecksum, ObservedSet } from "../controllers/checksum/difference.ts";
+import type { SecretEntry } from "./manifest.ts";
 
 /** The newest word on each Secret. */
 export interface Statements {
@@ -8,8 +9,11 @@ export interface Statements {
   adopts(secret: string, live: { readonly id: string; readonly digest: string | undefined }): number | undefined;
   /** When somebody last signed everything there is, and nothing else. */
   readonly confirmedMs: number | undefined;
-  /** When somebody signed that the Secret, which has this id, is given up; by its id alone if its name was not known. */
-  givesUp(secret: string, id: string): number | undefined;
+  /**
+   * When somebody signed that the Secret is given up; by its id alone if its name was not known. One that was adopted by a word is given up by a later one
+   * whatever came in between: a gateway that was away has not seen that.
+   */
+  givesUp(secret: string, served: Pick<SecretEntry, "id" | "announcedMs">): number | undefined;
 }
 
 interface Statement {
@@ -26,25 +30,28 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
   const live: LiveObjects = { member: (name) => secrets.get(name)?.member, hasId: (id) => ids.has(id) };
   const oldestFirst = announcements
     .filter(({ stamp }) => stamp.timestampMs <= nowMs + maxAheadMs)
-    .toSorted((left, right) => compareStamps(left.stamp, right.stamp));
+    .toSorted((left, right) => saidMsOf(left) - saidMsOf(right));
   const newest = new Map<string, Statement>();
   const nameless = new Map<string, Statement>();
   let confirmedMs: number | undefined;
   for (const announcement of oldestFirst) {
     for (const change of announcement.changes ?? []) {
+      // What was given up by its id may come back.
+      if (change.to !== undefined) nameless.delete(change.to);
       if (isNothingElse(change)) {
         takeBack(newest);
-        confirmedMs = announcement.stamp.timestampMs;
+        confirmedMs = saidMsOf(announcement);
       } else if (change.name !== "") newest.set(change.name, { change, announcement });
       else if (change.from !== undefined && change.to === undefined) nameless.set(change.from, { change, announcement });
     }
   }
-  const isCurrent = (change: AnnouncedChange): boolean => change.name === "" || newest.get(change.name)?.change === change;
+  const isCurrent = (change: AnnouncedChange): boolean =>
+    (change.name === "" ? nameless.get(change.from ?? "") : newest.get(change.name))?.change === change;
   const complete = new Set(
     oldestFirst.filter(({ changes = [] }) => changes.every((change) => change.unchanged || !isCurrent(change) || isDone(change, live))),
   );
   const timeOf = (statement: Statement | undefined): number | undefined =>
-    statement && complete.has(statement.announcement) ? statement.announcement.stamp.timestampMs : undefined;
+    statement && (statement.change.unchanged || complete.has(statement.announcement)) ? saidMsOf(statement.announcement) : undefined;
   return {
     confirmedMs,
     adopts(secret, { id, digest }) {
@@ -52,11 +59,16 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
       const isMeant = statement?.change.to === id && digest !== undefined && statement.change.sha256 === digest;
       return isMeant ? timeOf(statement) : undefined;
     },
-    givesUp(secret, id) {
+    givesUp(secret, { id, announcedMs }) {
       const named = newest.get(secret);
-      const isMeant = named?.change.from === id && named.change.to === undefined;
+      const isMeant = named && named.change.to === undefined && (named.change.from === id || announcedMs !== undefined);
       const times = [isMeant ? timeOf(named) : undefined, timeOf(nameless.get(id))].filter((timeMs) => timeMs !== undefined);
       return times.length > 0 ? Math.max(...times) : undefined;
     },
   };
+}
+
+/** When it was said. Of two words of one second the order is in what was signed, and not in what an API server says about them. */
+function saidMsOf({ saidMs, stamp }: ObservedChecksum): number {
+  return saidMs ?? stamp.timestampMs;
 }

@@ -25,7 +25,7 @@ export interface TargetSet {
 }
 
 /** What a target is made from. */
-export interface TargetFacts {
+interface TargetFacts {
   readonly observed: ObservedSet;
   readonly promoted: Manifest | undefined;
   /** Secrets of `promoted` whose files are on the disk no more: nothing of them can be kept. */
@@ -33,6 +33,8 @@ export interface TargetFacts {
   readonly policies: Policies;
   /** Whether somebody announced that a Secret is to have this id, so that it is meant even if it is older. */
   readonly isAnnounced: (secret: string, id: string) => boolean;
+  /** Whether somebody announced that a Secret that has this id goes. */
+  readonly isGivenUp: (secret: string, id: string) => boolean;
   /** With keys: what was signed. Nothing else is adopted or given up. */
   readonly statements: Statements | undefined;
 }
@@ -50,11 +52,11 @@ export function targetSetOf(facts: TargetFacts, nowMs: number): TargetSet {
       if (before) secrets[name] = before;
     } else if (secret.member.state === "counted") secrets[name] = entryOf(name, secret, { member: secret.member, before, statements });
   }
-  if (!statements) return { secrets, held };
+  if (!statements) return withLost({ secrets, held }, facts);
   const givenUp = new Map(Object.entries(promoted?.givenUp ?? {}).filter(([name]) => !Object.hasOwn(secrets, name)));
   for (const [name, before] of Object.entries(promoted?.secrets ?? {})) {
     if (observed.secrets.has(name)) continue;
-    const givenUpMs = statements.givesUp(name, before.id);
+    const givenUpMs = statements.givesUp(name, before);
     if (givenUpMs !== undefined && givenUpMs >= (before.announcedMs ?? -Infinity)) givenUp.set(name, givenUpMs);
     if (givenUp.has(name) || broken.has(name)) continue;
     held.push({ secret: name, situation: "Unannounced", message: `${name} is served and gone, and no signed announcement says so` });
@@ -62,6 +64,30 @@ export function targetSetOf(facts: TargetFacts, nowMs: number): TargetSet {
   }
   const confirmedMs = Math.max(promoted?.confirmedMs ?? -Infinity, statements.confirmedMs ?? -Infinity);
   return { secrets, held, givenUp: Object.fromEntries(givenUp), ...(confirmedMs > -Infinity && { confirmedMs }) };
+}
+
+/**
+ * What is gone while others go back to older certificates is lost, not deleted: so it is after a restored backup with what is newer than that. It stays until it
+ * is there again, or somebody announces that it goes.
+ */
+function withLost({ secrets, held }: TargetSet, { observed, promoted, broken, policies, isGivenUp }: TargetFacts): TargetSet {
+  const isRestored = held.some(({ situation }) => situation === "OlderCertificate");
+  const gone = Object.entries(promoted?.secrets ?? {}).filter(([name]) => !observed.secrets.has(name) && !broken.has(name));
+  const lost = gone.filter(([name, { id, isLost = false }]) => (isLost || isRestored) && !isGivenUp(name, id));
+  return {
+    secrets:
+      policies.OlderCertificate === "keep"
+        ? { ...secrets, ...Object.fromEntries(lost.map(([name, entry]) => [name, { ...entry, isLost: true }])) }
+        : secrets,
+    held: [
+      ...held,
+      ...lost.map(([secret]) => ({
+        secret,
+        situation: "OlderCertificate" as const,
+        message: `${secret} was gone when others went back to older certificates, as after a restored backup`,
+      })),
+    ],
+  };
 }
 
 /** With keys: why a Secret that counts is not adopted. What is promoted already needs no word, and nobody can go back to an earlier one. */
@@ -93,7 +119,8 @@ export function isPromoted(
   if (names.length !== Object.keys(secrets).length) return false;
   return names.every((name) => {
     const [before, wanted] = [promoted[name], Object.hasOwn(secrets, name) ? secrets[name] : undefined];
-    return before !== undefined && wanted !== undefined && before.id === wanted.id && before.digest === wanted.digest && !isNewer(wanted, before);
+    if (before === undefined || wanted === undefined || before.isLost !== wanted.isLost) return false;
+    return before.id === wanted.id && before.digest === wanted.digest && !isNewer(wanted, before);
   });
 }
 

@@ -2,11 +2,7 @@
 import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
-import { sidecarsOptions } from "../controllers/sidecars/feature.ts";
-import { sidecarsFleet } from "../controllers/sidecars/controller.ts";
-import { fleetRecords } from "../controllers/sidecars/records.ts";
-import { Fleet } from "../workloads/fleet.ts";
-import type { FlagReader } from "../feature/feature.ts";
+import type { Feature, FlagReader } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
 import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
@@ -33,20 +29,25 @@ const flags = {
 };
 
 /** The flags of `keyturn dashboard`: its own, and those of the controllers, so that plans and times are those of the operator. */
-export const dashboardFlags: readonly Flag[] = [
-  ...Object.values(flags),
-  operatorFlags.kubeconfig,
-  operatorFlags.context,
-  ...Object.values(selectionFlags),
-  ...features.flatMap((feature) => feature.flags),
-];
+export function dashboardFlags(registry: readonly Feature[]): readonly Flag[] {
+  return [
+    ...Object.values(flags),
+    operatorFlags.kubeconfig,
+    operatorFlags.context,
+    ...Object.values(selectionFlags),
+    ...registry.flatMap((feature) => feature.flags),
+  ];
+}
 
 /** Serves until asked to stop. */
-export async function dashboardCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
+export async function dashboardCommand(
+  given: Readonly<Record<string, string | undefined>>,
+  console: Console,
+  registry: readonly Feature[] = features,
+): Promise<void> {
   const { environment, signal } = console;
   const { port, noOpen, namespaces, operatorNamespace, planSidecars } = readFlags(flags, given, environment);
   const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, environment).flag;
-  const sidecarOptions = sidecarsOptions(flag);
   const files = await readStaticFiles();
   if (files.size === 0) throw new Error(unbuiltText);
   await inSession(given, console, async ({ client, transport, server, now }) => {
@@ -56,32 +57,26 @@ export async function dashboardCommand(given: Readonly<Record<string, string | u
     const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
     // The operator is rarely in one of the namespaces that are looked at.
     const everywhere = createCaches({ transport, clock, random: systemRandom, log });
-    const controllers = controllerNames(given, environment);
+    const controllers = controllerNames(given, environment, registry);
     const contact = keepContact({ client, clock }, stop.signal);
-    const watch: typeof caches.watch = caches.watch.bind(caches);
     const { secret, access } = secretAccess();
     await using dashboard = await startDashboard({
       bindAddress: `127.0.0.1:${port}`,
       version,
-      watch,
+      watch: caches.watch.bind(caches),
       statusOf: (cache) => caches.statusOf(cache),
       client,
       clock,
       log,
       metrics: createMetrics(),
-      features: features.map(({ name }) => name).filter((name) => name !== "sidecars" || planSidecars),
+      registry,
+      features: registry.map(({ name }) => name),
       files,
       contact,
       leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),
       flag,
       viewer: "page",
-      through: {
-        sidecars: (scope) => {
-          const fleet = new Fleet({ watch, client, clock, signal: stop.signal, asker: "viewer" }, sidecarsFleet(sidecarOptions));
-          void fleet.followRollouts(log);
-          return fleetRecords(scope, { fleet, limits: sidecarOptions.limits });
-        },
-      },
+      ...(planSidecars && { ask: { client, signal: stop.signal } }),
       shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
       access: () => access,
     });

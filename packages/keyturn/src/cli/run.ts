@@ -28,6 +28,7 @@ export async function runCommand(given: Given, console: Console, registry: reado
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
   const page = operatorDashboard(controllers, {
     bindAddress: flags.dashboardBindAddress,
+    registry,
     features: chosen.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, given, environment).flag,
     cluster: connection.server,

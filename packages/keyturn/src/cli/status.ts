@@ -2,7 +2,6 @@
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
-import { sidecarsFlags } from "../controllers/sidecars/flags.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
 import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
@@ -29,11 +28,12 @@ const flags = {
   allNamespaces: allNamespacesFlag,
   watch: watchFlag,
   operatorNamespace: operatorNamespaceFlag,
-  rolloutTimeout: sidecarsFlags.rolloutTimeout,
 };
 
-/** The flags of `keyturn status`. */
-export const statusFlags: readonly Flag[] = [...sessionFlags, ...Object.values(flags)];
+/** The flags of `keyturn status`: its own, and those of features that its answer depends on. */
+export function statusFlags(registry: readonly Feature[]): readonly Flag[] {
+  return [...sessionFlags, ...Object.values(flags), ...registry.flatMap(({ records }) => records.flags ?? [])];
+}
 
 /** How long a watch that fails may take to recover before the answer is given without it. */
 const patienceMs = 10_000;

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { ServerContact } from "../status/server-contact.ts";
 import type { RecordSource } from "../feature/record.ts";
 import type { StageLeaders } from "./stage-leaders.ts";
+import { features } from "../registry.ts";
 import { stagesSource } from "./dashboard.ts";
 
 /** A server that was last heard at that time. */
@@ -22,7 +23,7 @@ function verifyStep(states: () => readonly WatchStatus["state"][], leaders: Part
     return { resource: resources[index] ?? "", namespace: undefined, state, synced: state.type !== "syncing", objects: 0, quietForMs: 0 };
   };
   const all: StageLeaders = { switchedOn: false, of: () => ({ state: "led", message: "" }), ...leaders };
-  const made = stagesSource(() => {}, { sources: () => [source], statusOf, leaders: all, contact });
+  const made = stagesSource(() => {}, { registry: features, sources: () => [source], statusOf, leaders: all, contact });
   return (nowMs: number) => made.make("step/checksum", nowMs)?.record as StageRecord;
 }
 

@@ -53,21 +53,26 @@ type StatusOf = (cache: Cache<unknown>) => WatchStatus;
 
 /** What the steps are told from. */
 interface StagesOptions {
+  readonly registry: readonly Feature[];
   readonly sources: () => readonly RecordSource[];
   readonly statusOf: StatusOf;
   readonly leaders: StageLeaders;
   readonly contact: ServerContact;
 }
 
-/** Five records, one for each step. */
-export function stagesSource(touch: (key: string) => void, { sources, statusOf, leaders, contact }: StagesOptions): Pick<RecordSource, "make"> {
+/** One record for each step. */
+export function stagesSource(
+  touch: (key: string) => void,
+  { registry, sources, statusOf, leaders, contact }: StagesOptions,
+): Pick<RecordSource, "make"> {
   /** When the API server was last heard while all of a step was known to be as it is shown. */
   const knownMs = new Map<StageName, number>();
-  for (const { name } of features) touch(stageId(name));
+  for (const { name } of registry) touch(stageId(name));
   return {
     make(id, nowMs) {
-      const step = features.find(({ name }) => stageId(name) === id)?.name;
-      if (!step) return undefined;
+      const feature = registry.find(({ name }) => stageId(name) === id);
+      if (!feature) return undefined;
+      const { name: step } = feature;
       const own = sources().filter((source) => source.step === step);
       const troubles = own.flatMap((source) => source.caches().flatMap((cache) => troubleOf(believedStatus(statusOf(cache), contact)) ?? []));
       const isOld = troubles.some(({ state }) => state === "retrying");
@@ -75,7 +80,7 @@ export function stagesSource(touch: (key: string) => void, { sources, statusOf, 
       const asOfMs = isOld ? knownMs.get(step) : undefined;
       const leader = leaders.of(step, nowMs);
       const state = stateOf(own, troubles, leaders.switchedOn);
-      const record = { ...stageRecord(step, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
+      const record = { ...stageRecord(feature, own), state, troubles, ...(leader && { leader }), ...(asOfMs !== undefined && { asOfMs }) };
       return { record, againAtMs: nowMs + lookEveryMs };
     },
   };
@@ -85,21 +90,19 @@ function stageId(step: StageName): string {
   return `step/${step}`;
 }
 
-function stageRecord(step: StageName, sources: readonly RecordSource[]): Omit<StageRecord, "state" | "troubles"> {
+function stageRecord({ name: step, stage }: Feature, sources: readonly RecordSource[]): Omit<StageRecord, "state" | "troubles"> {
   return {
     type: "step",
     id: stageId(step),
     step,
-    summary: features.find(({ name }) => name === step)?.stage.summary ?? "",
+    summary: stage.summary,
     resources: sources.flatMap(({ resources }) => resources),
     hidden: [],
   };
 }
 
-/** How each stage is called and laid out. */
-export const stageLayouts: readonly StageLayout[] = features.map(stageLayout);
-
-function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
+/** How a stage is called and laid out. */
+export function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
   const { verb, noun } = stage;
   const [one, many] = noun;
   return { step: name, verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`, one, many, ...records.layout };
@@ -133,13 +136,16 @@ function troubleOf({ resource, namespace, state, synced }: WatchStatus): WatchTr
 }
 
 /** What a dashboard is made with. */
-export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "maxStreams"> {
+export interface DashboardOptions
+  extends Pick<DashboardServerOptions, "bindAddress" | "version" | "rates" | "streamTimes" | "maxStreams">, Pick<RecordScope, "running" | "ask"> {
   readonly watch: RecordScope["watch"];
   readonly statusOf: StatusOf;
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Every feature that there is. Default: those of this build. */
+  readonly registry?: readonly Feature[];
   /** The steps that are shown. */
   readonly features: readonly FeatureName[];
   /** Whether somebody works on them. */
@@ -149,8 +155,6 @@ export interface DashboardOptions extends Pick<DashboardServerOptions, "bindAddr
   /** The controllers' flags: plans and times are made with them. */
   readonly flag: FlagReader;
   readonly viewer: "operator" | "page";
-  /** Records of features through the eyes of a controller, instead of through watches of their own. */
-  readonly through: Partial<Record<FeatureName, (scope: RecordScope) => RecordSource>>;
   readonly shown: Pick<Hello, "cluster" | "namespaces">;
   /** How viewers are checked; gets what there is to check them for. */
   readonly access: (shown: ShownObjects) => AccessCheck;
@@ -174,24 +178,24 @@ export interface Dashboard extends AsyncDisposable {
 
 /** Declares the watches and starts the server. Rejects with a `UsageError` if the address cannot be had. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { clock, log, client, flag, through } = options;
+  const { clock, log, client, flag, registry = features } = options;
   const stop = new AbortController();
   const metrics = metricsOf(options.metrics, dashboardMetrics);
   const store = new RecordStore(randomBytes(9).toString("base64url"));
   store.onChange(() => metrics.keyturn_dashboard_records.set(store.size));
   const keeper = new RecordKeeper({ ...options, store, unserved: [] });
-  for (const { name, records } of features) if (options.features.includes(name)) keeper.add(through[name] ?? records.watch);
+  for (const { name, records } of registry) if (options.features.includes(name)) keeper.add(records.watch);
   const sources = (): typeof keeper.sources => keeper.sources;
   const shown: ShownObjects = {
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
-  keeper.addStages((touch) => stagesSource(touch, { ...options, sources }));
+  keeper.addStages((touch) => stagesSource(touch, { ...options, registry, sources }));
   const details = new ObjectDetails({ client, clock, log, store, sources, flag, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),
-    shown: { ...options.shown, stages: stageLayouts },
+    shown: { ...options.shown, stages: registry.map(stageLayout) },
     store,
     access: options.access(shown),
     detail: (object, asker) => details.of(object, asker),

@@ -1,8 +1,6 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
 import type { Runnable, ControllerDefinition } from "@keyturn/runtime";
 import { controllerNames } from "../registry.ts";
-import { fleetRecords } from "../controllers/sidecars/records.ts";
-import { isRollouts } from "../workloads/rollouts.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
@@ -11,7 +9,7 @@ import { ownLeaders, watchRenewals } from "./stage-leaders.ts";
 /** What it is made with. */
 export interface OperatorDashboardOptions extends Pick<
   DashboardOptions,
-  "bindAddress" | "version" | "features" | "flag" | "files" | "rates" | "streamTimes"
+  "bindAddress" | "version" | "registry" | "features" | "flag" | "files" | "rates" | "streamTimes"
 > {
   /** The address of the API server. */
   readonly cluster: string;
@@ -27,14 +25,11 @@ export interface OperatorDashboardOptions extends Pick<
 
 /** A dashboard beside these controllers. */
 export function operatorDashboard(controllers: readonly ControllerDefinition[], options: OperatorDashboardOptions): Runnable {
-  const rollouts = controllers.find(isRollouts);
   return {
     async start({ caches, client, clock, log, metrics, namespaces, controllers: statuses }) {
       const stop = new AbortController();
       const contact = keepContact({ client, clock }, stop.signal);
       const renewals = watchRenewals({ client, clock, namespace: options.leaseNamespace, statuses }, stop.signal);
-      const fleet = rollouts?.fleet();
-      const view = rollouts && fleet && { fleet, limits: rollouts.limits };
       const starting = startDashboard({
         ...options,
         contact,
@@ -44,10 +39,9 @@ export function operatorDashboard(controllers: readonly ControllerDefinition[], 
         clock,
         log,
         metrics,
-        leaders: ownLeaders({ statuses, controllers: controllerNames(), contact, renewals }),
-        features: options.features.filter((name) => name !== "sidecars" || view),
+        leaders: ownLeaders({ statuses, controllers: controllerNames({}, {}, options.registry), contact, renewals }),
         viewer: "operator",
-        through: view ? { sidecars: (scope) => fleetRecords(scope, view) } : {},
+        running: controllers,
         shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },
         access: (shown) =>
           options.access ??

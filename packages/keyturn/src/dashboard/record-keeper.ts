@@ -63,9 +63,10 @@ export class RecordKeeper {
     return this.#kept.map(({ source }) => source);
   }
 
-  /** Adds a source; its watches are declared at once. */
-  add(setUp: (scope: RecordScope) => RecordSource): void {
-    this.#kept.push(this.#keep((touch) => setUp({ ...this.#options, touch })));
+  /** Adds a source, if there is one for this viewer; its watches are declared at once. */
+  add(setUp: (scope: RecordScope) => RecordSource | undefined): void {
+    const { source, ...state } = this.#keep((touch) => setUp({ ...this.#options, touch }));
+    if (source) this.#kept.push({ source, ...state });
   }
 
   /** Adds the records about the sources themselves. */
@@ -87,7 +88,7 @@ export class RecordKeeper {
     await looking;
   }
 
-  #keep<S extends Kept["source"]>(setUp: (touch: RecordScope["touch"]) => S): Kept & { readonly source: S } {
+  #keep<S>(setUp: (touch: RecordScope["touch"]) => S): Omit<Kept, "source"> & { readonly source: S } {
     const touched = new Set<string>();
     const source = setUp((key) => {
       touched.add(key);

@@ -63,7 +63,7 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
 }
 
 /** Whether the Leases are renewed that others hold. */
-export interface Renewals {
+interface Renewals {
   /** Undefined until it has been found out. */
   of(this: void, controller: string): boolean | undefined;
 }

@@ -20,7 +20,7 @@ import { SharedAnswers } from "./viewer-gate.ts";
 // The two questions about somebody else's access that the API server answers. Nothing of them is stored.
 
 /** Somebody, as the API server knows them. */
-export interface ReviewedUser {
+interface ReviewedUser {
   readonly username: string;
   readonly uid?: string;
   readonly groups?: readonly string[];
@@ -28,11 +28,11 @@ export interface ReviewedUser {
 }
 
 /** Whose token is this? */
-export interface TokenReview extends KubeObject {
+interface TokenReview extends KubeObject {
   readonly spec: { readonly token: string };
   readonly status?: { readonly authenticated?: boolean; readonly user?: ReviewedUser };
 }
-export const TokenReview = defineKind<TokenReview>({
+const TokenReview = defineKind<TokenReview>({
   group: "authentication.k8s.io",
   version: "v1",
   kind: "TokenReview",

@@ -135,7 +135,7 @@ export interface FeatureQuery {
 }
 
 /** A check of `keyturn doctor`. */
-export interface DoctorCheck {
+interface DoctorCheck {
   /** The word that its findings have. */
   readonly name: string;
   /** May reject: then it is a finding that nothing could be found. */

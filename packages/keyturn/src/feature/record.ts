@@ -22,6 +22,7 @@ import {
   type Cache,
   type Client,
   type Condition,
+  type ControllerDefinition,
   type ControllerScope,
   type DeepReadonly,
   findCondition,
@@ -33,6 +34,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { type FlagReader, keyturn } from "./feature.ts";
+import type { Flag } from "./flag.ts";
 import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 
 // Where records come from: a source watches something and makes records of it, one for each id.
@@ -41,10 +43,12 @@ import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
 export interface Records {
   /** Its records are about all of a namespace, and so about every credential there. Default: about those that they name. */
   readonly perNamespace?: true;
+  /** Those of its flags that `keyturn status` takes too, because its answer depends on them. Default none. */
+  readonly flags?: readonly Flag[];
   /** How the page shows them. */
   readonly layout: Pick<StageLayout, "title" | "about" | "tables">;
-  /** Declares watches. Nothing is requested before the caches are started. */
-  watch(this: void, scope: RecordScope): RecordSource;
+  /** Declares watches. Nothing is requested before the caches are started. Undefined: this viewer can see nothing of it. */
+  watch(this: void, scope: RecordScope): RecordSource | undefined;
   /** How what is live differs from what one of its objects says; asked for when somebody looks. */
   readonly differences?: Differences;
 }
@@ -85,6 +89,10 @@ export interface RecordScope extends Pick<ControllerScope, "watch" | "clock" | "
   readonly viewer: "operator" | "page" | "status";
   /** Kinds that the API server does not serve, and that nobody misses. */
   readonly unserved: readonly Kind[];
+  /** The controllers that work in this process: a source may look through their eyes. Default none. */
+  readonly running?: readonly ControllerDefinition[];
+  /** Whom a source may ask what watches cannot say, with the viewer's rights, and until when. Default nobody. */
+  readonly ask?: { readonly client: Client; readonly signal: AbortSignal };
 }
 
 /** The record of one id, and when time alone changes it. */

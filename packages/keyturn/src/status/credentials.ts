@@ -111,7 +111,7 @@ export function countsOf({ objects }: Pick<StageStatus, "objects">): readonly { 
 }
 
 /** Who leads each controller of a step: `holders` is empty if nobody does, and `silent` then says who did so last. */
-export interface Leadership {
+interface Leadership {
   readonly controller: string;
   readonly holders: readonly string[];
   /** Whether there is a Lease of the controller at all. */

@@ -51,7 +51,10 @@ interface WatchedCache {
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
   const { caches, namespace, controllers, contact, registry = features } = options;
   const scope = { ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" } as const;
-  const stages = registry.map(({ name, stage, records }) => ({ feature: name, step: stage.verb, records, source: records.watch(scope) }));
+  const stages = registry.flatMap(({ name, stage, records }) => {
+    const source = records.watch(scope);
+    return source ? [{ feature: name, step: stage.verb, records, source }] : [];
+  });
   const leases = watchLeases(options, Object.values(controllers).flat());
   const watched = ({ source }: { readonly source: RecordSource }): readonly WatchedCache[] =>
     source.caches().map((cache) => ({ cache, status: () => believedStatus(caches.statusOf(cache), contact) }));

@@ -49,7 +49,7 @@ export interface FleetOptions {
 }
 
 /** Where they are looked at from. */
-export interface FleetScope extends Pick<ControllerScope, "watch"> {
+interface FleetScope extends Pick<ControllerScope, "watch"> {
   readonly client: Client;
   readonly clock: Clock;
   readonly metrics?: Metrics;

@@ -6,7 +6,7 @@ import type { Row, WorkloadId } from "./rollout-plan.ts";
 import { restartableKinds } from "./workload.ts";
 
 /** What is said of a workload. */
-export type RowEvent = Pick<PlannedEvent, "type" | "reason" | "message">;
+type RowEvent = Pick<PlannedEvent, "type" | "reason" | "message">;
 
 /** What is to be said of a row as it stands; undefined for nothing. Restarts and their ends are told of when they are done. */
 export function standingEvent({ decision, why }: Row, events: RestartEvents | undefined): RowEvent | undefined {

@@ -125,7 +125,7 @@ export interface Row {
 }
 
 /** The plan. */
-export interface RolloutPlan {
+interface RolloutPlan {
   /** All candidates, by id. */
   readonly rows: readonly Row[];
   /** When time alone changes the plan; undefined if only a change of the fleet can. */

@@ -38,7 +38,7 @@ import { rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord
 import { restartableKinds, Rollout, type Workload } from "./workload.ts";
 
 /** How the controller works. */
-export interface RolloutsOptions extends FleetOptions {
+interface RolloutsOptions extends FleetOptions {
   readonly limits: Limits;
   /** Restarts nothing and records nothing, whatever the rest of the operator does. */
   readonly dryRun: boolean;

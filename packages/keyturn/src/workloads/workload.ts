@@ -53,7 +53,7 @@ export interface Workload {
 }
 
 /** What of workloads is kept, beyond what all are restarted by. */
-export interface WorkloadChoices {
+interface WorkloadChoices {
   /** Which workloads are looked at. Default all. */
   readonly selects?: Selects;
   /** Names of labels and annotations that are kept. Default none. */
@@ -253,7 +253,7 @@ export async function servesRollouts(client: Client, signal?: AbortSignal): Prom
 // The kinds that can be restarted, in one table.
 
 /** A kind that can be restarted. */
-export interface RestartableKind {
+interface RestartableKind {
   readonly kind: Kind;
   /** What is kept of an object of it. */
   keep(this: void, object: Stored<KubeObject>, choices?: WorkloadChoices): Workload;

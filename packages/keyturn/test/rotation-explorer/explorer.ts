@@ -27,7 +27,7 @@ export interface Exploration {
 }
 
 /** What came of it. */
-export interface Explored {
+interface Explored {
   readonly states: number;
   readonly runs: number;
   /** The first story that went wrong, with what was wrong as its last line. */

@@ -3,7 +3,7 @@ import type { RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import type { RotationWorld } from "./rotation-world.ts";
 
 /** What the promises are judged by at a run. */
-export interface Circumstances {
+interface Circumstances {
   /** True time. */
   readonly now: number;
   /** How far two readings of the process's clock may have been apart in this story. */

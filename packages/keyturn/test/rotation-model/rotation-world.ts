@@ -23,7 +23,7 @@ export interface WorldSource {
 }
 
 /** A RotationTarget, less what the world itself knows. */
-export type WorldTarget = Omit<ModelTarget, "blocked"> & { readonly uid: string };
+type WorldTarget = Omit<ModelTarget, "blocked"> & { readonly uid: string };
 
 const resource = "secrets";
 

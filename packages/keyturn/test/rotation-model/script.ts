@@ -89,7 +89,7 @@ const drifts: readonly Weighted[] = [
 ];
 
 /** Which troubles a story may have besides changes of the source, outages and crashes. */
-export interface Troubles {
+interface Troubles {
   readonly clocks?: boolean;
   readonly edits?: boolean;
   readonly drifts?: boolean;

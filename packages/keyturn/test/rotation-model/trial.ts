@@ -8,7 +8,7 @@ import { RotationWorld, type WorldSource } from "./rotation-world.ts";
 import type { Action, Script } from "./script.ts";
 
 /** The function under test. */
-export type PlanFunction = typeof planRotation;
+type PlanFunction = typeof planRotation;
 
 const startMs = Date.UTC(2026, 0, 1);
 /** One run in so many is tried with a crash after each of its writes. */

@@ -85,7 +85,7 @@ function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
 type FieldValue = (path: string) => string | undefined;
 
 /** True if an object with these fields is selected. One of which a field is not known counts as not selected. */
-export type FieldMatcher = (valueOf: FieldValue) => boolean;
+type FieldMatcher = (valueOf: FieldValue) => boolean;
 
 interface FieldRequirement {
   readonly path: string;

@@ -45,8 +45,15 @@ const contentTypes = {
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A client over `transport`. It keeps no state, so any number may share one transport. */
+/** A client over `transport`. It keeps no state, so any number may share one transport. Throws a `RangeError` for numbers that make no sense. */
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
+  const { maxBodyBytes, timeoutMs, readRetries } = options;
+  checkNumbers({ maxBodyBytes, timeoutMs });
+  checkNumbers({ readRetries }, 0);
+  return clientOver(transport, options);
+}
+
+function clientOver(transport: Transport, options: ClientOptions): Client {
   const {
     fieldValidation = "Strict",
     maxBodyBytes = runtimeLimits.answerBodyBytes,
@@ -54,8 +61,6 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     random = systemRandom,
     readRetries = 5,
   } = options;
-  checkNumbers({ maxBodyBytes, timeoutMs: options.timeoutMs });
-  checkNumbers({ readRetries }, 0);
 
   const { lane, timeoutMs, sender } = options;
   const forReads = { ...(lane && { lane }), ...(timeoutMs !== undefined && { timeoutMs }), ...(sender && { flow: sender.flow }) };
@@ -191,7 +196,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     },
 
     // Who runs keys has a backoff of its own, which holds no worker meanwhile and grows.
-    sendingAs: (other) => createClient(transport, { ...options, sender: other, readRetries: 0 }),
+    sendingAs: (other) => clientOver(transport, { ...options, sender: other, readRetries: 0 }),
   };
 }
 

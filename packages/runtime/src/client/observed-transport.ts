@@ -46,7 +46,7 @@ export function observeTransport(transport: Transport, { clock, onRequest }: Obs
 // What the API server warns of: fields that it does not know, versions that go.
 
 /** A warning, in words that may be shown. */
-export interface ServerWarning {
+interface ServerWarning {
   /** `patch deployments.apps`. */
   readonly request: string;
   readonly text: string;

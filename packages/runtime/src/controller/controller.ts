@@ -192,14 +192,3 @@ export interface ControllerObserver {
   /** This process took or lost a lease. */
   leaseChanged(info: { readonly controller: string; readonly lease: string; readonly held: boolean }): void;
 }
-
-/** Listens to nothing. */
-export const silentObserver: ControllerObserver = {
-  registered() {},
-  added() {},
-  retried() {},
-  started() {},
-  finished() {},
-  abandoned() {},
-  leaseChanged() {},
-};

@@ -16,9 +16,9 @@ import { ProcessClock } from "../testing/simulation/process.ts";
 import { SimulatedApiServer } from "../testing/simulation/simulated-api-server.ts";
 import { SimulatedNetwork } from "../testing/simulation/network.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { type ControllerDefinition, type ControllerScope, type Reconcile, type RunResult, silentObserver } from "./controller.ts";
+import type { ControllerDefinition, ControllerScope, Reconcile, RunResult } from "./controller.ts";
 import { outcomeCondition } from "./outcome-condition.ts";
-import { ControllerRunner } from "./runner.ts";
+import { ControllerRunner, silentObserver } from "./runner.ts";
 import type { Condition } from "./status.ts";
 
 export interface Widget extends KubeObject {

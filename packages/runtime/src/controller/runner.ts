@@ -21,7 +21,6 @@ import {
   type Outcome,
   type Reconcile,
   type Run,
-  silentObserver,
 } from "./controller.ts";
 import { type Failure, failureOf, type Reporter } from "./failure.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
@@ -69,6 +68,17 @@ export interface RunnerOptions {
 const defaultResyncMs = 36_000_000;
 /** Less would keep a process busy with what has not changed. */
 const minResyncMs = 1_000;
+
+/** Listens to nothing. */
+export const silentObserver: ControllerObserver = {
+  registered() {},
+  added() {},
+  retried() {},
+  started() {},
+  finished() {},
+  abandoned() {},
+  leaseChanged() {},
+};
 
 /** Long enough for thousands of keys not to come at once, and for each API server to have taken a schema in that one of them shows. */
 const wakeWithinMs = 10_000;

@@ -12,7 +12,7 @@ import type { EventObject, PlannedEvent, ReasonTable, ReportedStatus, StatusObje
 import { isSame } from "./stored-form.ts";
 
 /** An object whose controller reports in `status`. */
-export interface WithStatus<Status> extends KubeObject {
+interface WithStatus<Status> extends KubeObject {
   readonly status?: Status;
 }
 
@@ -175,7 +175,7 @@ interface Reported extends KubeObject {
 }
 
 /** A status that could not be written. */
-export interface Unreported {
+interface Unreported {
   readonly regarding: StatusObject;
   readonly error: unknown;
 }

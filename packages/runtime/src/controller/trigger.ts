@@ -22,7 +22,7 @@ interface Subscription {
 }
 
 /** A cache, and the keys that its changes concern. */
-export interface TriggerSource<V> {
+interface TriggerSource<V> {
   readonly cache: Cache<V>;
   /** Default: the object's own key. */
   readonly keysOf?: (change: Change<V>) => readonly ObjectKey[];

@@ -2,9 +2,9 @@
 import type { WatchStatus } from "../cache/caches.ts";
 import { type Clock, sleep } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
-import { type Activity, type ControllerDefinition, silentObserver } from "../controller/controller.ts";
+import type { Activity, ControllerDefinition } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
-import { ControllerRunner, type RunnerOptions } from "../controller/runner.ts";
+import { ControllerRunner, type RunnerOptions, silentObserver } from "../controller/runner.ts";
 import { TermEndedError } from "../controller/run.ts";
 import type { Logger } from "../observe/logger.ts";
 import { checkLeaseTimes, defaultLeaseTimes, type ElectionProblem, type ElectorOptions, LeaseElector, type LeaseTimes } from "./lease-elector.ts";

@@ -30,7 +30,7 @@ import { SchemaWatch } from "./schema-watch.ts";
 // The name under which a process holds Leases.
 
 /** A name that no other process has for as long as it is not disposed of. */
-export interface ClaimedIdentity extends AsyncDisposable {
+interface ClaimedIdentity extends AsyncDisposable {
   readonly identity: string;
 }
 

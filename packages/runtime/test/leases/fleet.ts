@@ -19,12 +19,12 @@ const rules = [
 ] as const;
 
 /** What all replicas of a fleet have in common. */
-export type FleetSettings = Pick<ReplicaSettings, "keys" | "leaseTimes"> & Partial<Pick<ReplicaSettings, "concurrency" | "pauseMs">>;
+type FleetSettings = Pick<ReplicaSettings, "keys" | "leaseTimes"> & Partial<Pick<ReplicaSettings, "concurrency" | "pauseMs">>;
 
 /** How a replica can be cut off: nothing passes and nothing breaks; the API server hears nothing; it hears everything, but its answers do not arrive. */
 export const cutOffs = ["silence", "requests are lost", "answers are lost"] as const;
 
-export type CutOff = (typeof cutOffs)[number];
+type CutOff = (typeof cutOffs)[number];
 
 /** A replica under the test's control. */
 export class Replica {

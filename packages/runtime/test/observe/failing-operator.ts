@@ -3,7 +3,7 @@ import { apiVersionOf, type Client, crdOf, type CustomKind, type Kind, nameOf } 
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 
 /** What fails. */
-export interface FailingOptions {
+interface FailingOptions {
   /** Of every object, besides its metadata. */
   readonly object: { readonly spec: object; readonly status?: object };
   /** By the name of the object: what its reconciles do. */
@@ -11,7 +11,7 @@ export interface FailingOptions {
 }
 
 /** The operator, and the namespace that it works in. */
-export interface FailingOperator extends AsyncDisposable {
+interface FailingOperator extends AsyncDisposable {
   readonly namespace: string;
   readonly operator: RunningOperator;
 }

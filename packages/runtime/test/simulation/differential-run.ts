@@ -7,7 +7,7 @@ import type { KnownObject, ScriptStep } from "./random-writes.ts";
 export type Exchange = (request: TransportRequest) => Promise<{ readonly status: number; readonly body: string }>;
 
 /** What one step came to. */
-export interface StepOutcome {
+interface StepOutcome {
   readonly title: string;
   readonly request: string;
   readonly status: number;

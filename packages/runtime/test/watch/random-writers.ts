@@ -2,7 +2,7 @@
 import { type Client, type Kind, type KubeObject, type Random, isApiError } from "@keyturn/runtime";
 
 /** What is written, and where. */
-export interface WritersOptions {
+interface WritersOptions {
   readonly client: Client;
   readonly kind: Kind;
   readonly namespace: string;

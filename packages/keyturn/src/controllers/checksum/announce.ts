@@ -6,7 +6,7 @@ import { announcementObjects, publish, publishedIn, serverTime, waitUntilReached
 import { type CheckSumObject, isOfState, type PublishedCheckSum } from "./check-sum-object.ts";
 import { checksumOf, differenceOf, type Member } from "./ids.ts";
 import { changesOf, newerFirst, newestSettled } from "./history.ts";
-import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest } from "./manifests.ts";
+import { appliedIngress, appliedSecret, type IngressManifest, type Manifest, type SecretManifest, unsaidEntries } from "./manifests.ts";
 import type { MemberKind } from "./member-kind.ts";
 import { MemberSet, wideName } from "./members.ts";
 import { isWide, type Scope, type ScopeChoice, scopeOfNamespace } from "./scopes.ts";
@@ -21,7 +21,7 @@ export interface Batch {
 }
 
 /** How it is announced. */
-export interface AnnounceOptions {
+interface AnnounceOptions {
   readonly secrets: MemberKind<Secret>;
   readonly ingresses: MemberKind<Ingress>;
   /** What one checksum covers. */
@@ -70,8 +70,20 @@ export async function announceBatch(query: Query, { manifests, deletions }: Batc
     const isSecret = (manifest: Manifest): manifest is SecretManifest => manifest.kind === "Secret";
     const isIngress = (manifest: Manifest): manifest is IngressManifest => manifest.kind === "Ingress";
     const [secretChanges, ingressChanges] = [changesOfKind("Secret", isSecret), changesOfKind("Ingress", isIngress)];
-    prepared.push(await prepare({ ...place, memberKind: secrets, changes: secretChanges, applied: appliedSecret, deletions: gone("Secret") }));
-    prepared.push(await prepare({ ...place, memberKind: ingresses, changes: ingressChanges, applied: appliedIngress, deletions: gone("Ingress") }));
+    const [goneSecrets, goneIngresses] = [gone("Secret"), gone("Ingress")];
+    prepared.push(
+      await prepare({ ...place, memberKind: secrets, changes: secretChanges, applied: appliedSecret, unsaid: unsaidEntries, deletions: goneSecrets }),
+    );
+    prepared.push(
+      await prepare({
+        ...place,
+        memberKind: ingresses,
+        changes: ingressChanges,
+        applied: appliedIngress,
+        unsaid: () => [],
+        deletions: goneIngresses,
+      }),
+    );
   }
   const announced = prepared.filter((each) => each !== undefined);
   if (announced.length === 0) throw new Error("there is no Secret and no Ingress to announce in what was given");
@@ -138,7 +150,7 @@ async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, p
     change.to === undefined || members.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
   );
   const parts = inParts([...(key ? [nothingElse] : []), ...confirmationOf(settledIds, members, gone)]);
-  const checksums = announcementObjects(memberKind, { namespace, state, parts, published, serverMs, expiresInMs, key });
+  const checksums = announcementObjects(memberKind, { namespace, state, parts, published, serverMs, ownMs: query.nowMs, expiresInMs, key });
   const { notPublished: added, notLive: removed } = differenceOf(state.ids, settledIds);
   return { ...nothing, added, removed, checksums };
 }
@@ -185,14 +197,22 @@ async function prepare<T extends KubeObject, M extends Manifest>(
     readonly memberKind: MemberKind<T>;
     readonly changes: readonly PlacedManifest<M>[];
     readonly applied: (manifest: M, live: T | undefined) => T;
+    /** Entries of what gateways serve that stay as they are, because the manifest does not mention them. */
+    readonly unsaid: (manifest: M, live: T | undefined) => readonly string[];
     readonly deletions: readonly string[];
   },
 ): Promise<Announced | undefined> {
-  const { query, options, memberKind, changes: manifests, applied, deletions } = batch;
+  const { query, options, memberKind, changes: manifests, applied, unsaid, deletions } = batch;
   const { home: namespace } = batch.scope;
   if (manifests.length === 0 && deletions.length === 0) return undefined;
   // Objects before announcements: what is half-written in the one is announced in the other.
   const { members, live, put } = await membersOf(memberKind, batch);
+  // What somebody else wrote, and the manifest does not mention, would be signed with the rest.
+  const taken = options.key && manifests.find(({ manifest, name }) => unsaid(manifest, live.get(name)).length > 0);
+  if (taken) {
+    const entries = unsaid(taken.manifest, live.get(taken.name)).join(", ");
+    throw new Error(`cannot sign ${taken.name}: it has ${entries} in the cluster, and the manifest does not say what that is to be; add it, or null`);
+  }
   const names = new Set([...manifests.map(({ name }) => name), ...deletions]);
   const membersBefore = new Map(Array.from(names, (name) => [name, members.get(name)] as const));
   const here = await publishedIn(query, namespace, memberKind);
@@ -214,7 +234,16 @@ async function prepare<T extends KubeObject, M extends Manifest>(
     changes.flatMap(({ from }) => from ?? []),
   );
   const { key, expiresInMs } = options;
-  const announced = { namespace, state: members.state(), parts: [changes], published: here.published, serverMs, expiresInMs, key };
+  const announced = {
+    namespace,
+    state: members.state(),
+    parts: [changes],
+    published: here.published,
+    serverMs,
+    ownMs: query.nowMs,
+    expiresInMs,
+    key,
+  };
   const checksums = changes.length === 0 ? [] : announcementObjects(memberKind, announced);
   const uncovered = manifests.filter(({ name }) => members.get(name) === undefined && !deletions.includes(name));
   const problems = [

@@ -11,7 +11,7 @@ import {
   systemClock,
 } from "@keyturn/runtime";
 import { keyturn, type Query } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, maxAheadMs, signed } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs, signed } from "./announcement.ts";
 import {
   carriedPeaks,
   type CheckSumObject,
@@ -20,6 +20,7 @@ import {
   named,
   type PublishedCheckSum,
   rfc3339,
+  statementOf,
   timestampMsOf,
   withPeaks,
 } from "./check-sum-object.ts";
@@ -82,12 +83,37 @@ interface Announced {
   readonly parts: readonly (readonly AnnouncedChange[])[];
   readonly published: readonly PublishedCheckSum[];
   readonly serverMs: number;
+  /** By the announcer's own clock. */
+  readonly ownMs: number;
   readonly expiresInMs: number;
   readonly key: AnnouncementKey | undefined;
 }
 
 /** Signed announcements stay for as long as they speak for a certificate, so that there can be as many of them as certificates: larger lists of ids are left out of them. */
 const signedIdsBytes = 64 * 1024;
+
+/** Clocks that are kept right agree so far. */
+const maxSkewMs = 60_000;
+
+/**
+ * When the first word is said. Who does not sign goes by the API server. Who signs goes by the own clock and by what the own key has signed: an API server that
+ * dates words, or shows checksums of times to come, could have the later of two words count as the earlier.
+ */
+function saidFirstMs({ published, serverMs, ownMs, key }: Announced): number {
+  const afterwards = (checksum: PublishedCheckSum): number => timestampMsOf(checksum) + 1000;
+  if (!key) return Math.max(serverMs, ...published.map(afterwards));
+  const isOwn = (checksum: PublishedCheckSum): boolean => isSigned(statementOf(checksum), [key]);
+  const firstMs = Math.max(
+    ownMs,
+    ...published.map((checksum) => (isOwn(checksum) ? afterwards(checksum) : Math.min(afterwards(checksum), ownMs + maxSkewMs))),
+  );
+  const later = published.find((checksum) => checksum.object.spec.announcement?.signature && afterwards(checksum) > firstMs);
+  if (!later) return firstMs;
+  const { metadata, spec } = later.object;
+  throw new Error(
+    `${metadata.name} was signed with another key at ${spec.timestamp}, and this machine's clock says ${rfc3339(ownMs)}: set the clocks right, for agents believe no word that is older than the last`,
+  );
+}
 
 /** The announcements, in the order in which they are to be created. An announcement comes after what is published, and later ones after it. */
 export function announcementObjects({ checksums, prefix }: ChecksumKind, announced: Announced): readonly CheckSumObject[] {
@@ -100,7 +126,7 @@ export function announcementObjects({ checksums, prefix }: ChecksumKind, announc
       `${checksums.kind} ${metadata.name} in ${namespace} says that it is of ${spec.timestamp}, which is still to come; delete it first`,
     );
   }
-  const firstMs = Math.max(serverMs, ...published.map((checksum) => timestampMsOf(checksum) + 1000));
+  const firstMs = saidFirstMs(announced);
   return parts.map((changes, index) => {
     const announcement = { expires: rfc3339(serverMs + expiresInMs), changes: [...changes] };
     if (JSON.stringify(changes).length > limits.idsBytes)

@@ -55,6 +55,19 @@ export function withChanges(ids: readonly string[], changes: readonly AnnouncedC
   return Array.from(counts, ([id, count]) => Array.from({ length: Math.max(0, count) }, () => id)).flat();
 }
 
+/** The same where names are known. */
+export function withNamedChanges(ids: ReadonlyMap<string, string>, changes: readonly AnnouncedChange[]): ReadonlyMap<string, string> {
+  const result = new Map(ids);
+  const nameOfId = new Map(Array.from(ids, ([name, id]) => [id, name]));
+  for (const { name: given, from, to } of changes) {
+    const name = given === "" ? nameOfId.get(from ?? "") : given;
+    if (name === undefined || result.get(name) !== from) continue;
+    if (to === undefined) result.delete(name);
+    else result.set(name, to);
+  }
+  return result;
+}
+
 /** Every object as it is, as words that confirm it, and what has gone since these ids were published; `goneByName`: what is known to have gone, by name. */
 export function confirmationOf(
   publishedIds: readonly string[],
@@ -150,6 +163,12 @@ export function isSigned(statement: Statement, keys: readonly AnnouncementKey[])
   const { signature } = statement.spec.announcement ?? {};
   const known = signature && keys.find(({ id }) => id === signature.key);
   return known !== undefined && verify(null, bytesOf(statement), known.key, Buffer.from(signature?.value ?? "", "base64"));
+}
+
+/** When it was said, in milliseconds: the timestamp has whole seconds, and of two of the same second what was signed says which is the later, for everybody the same. */
+export function saidMsOf(statement: Statement): number {
+  const digest = hash("sha256", bytesOf(statement), "buffer");
+  return Date.parse(statement.spec.timestamp) + (1000 * digest.readUInt32BE()) / 2 ** 32;
 }
 
 function bytesOf({ namespace, kind, spec: { timestamp, announcement } }: Statement): Buffer {

@@ -3,7 +3,7 @@ import { type Flag, textFlagWithDefault } from "../../feature/flag.ts";
 import { differenceOf, numberOfId, versionOfId } from "./ids.ts";
 
 /** More than so many, or more than this part of all of them. */
-export type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
+type ChangeLimit = { readonly type: "count"; readonly most: number } | { readonly type: "percent"; readonly most: number };
 
 /** What may happen to a set at once without being announced. */
 export interface ChangeLimits {
@@ -67,6 +67,17 @@ export function countChanges(before: readonly string[], after: readonly string[]
     else changed++;
   }
   return { total: before.length, vanished, changed };
+}
+
+/** The same where names are known: a certificate that comes under another name takes nobody's place, although its number is the same. */
+export function countNamedChanges(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ChangeCounts {
+  let [vanished, changed] = [0, 0];
+  for (const [name, id] of before) {
+    const successor = after.get(name);
+    if (successor === undefined || versionOfId(successor) < versionOfId(id)) vanished++;
+    else if (successor !== id) changed++;
+  }
+  return { total: before.size, vanished, changed };
 }
 
 /** How many certificates a set had, and when it last had so many. */

@@ -1,7 +1,7 @@
 // A checksum as an object: how one is made, named, and read back.
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
-import { type AnnouncedChange, isOfWholeState } from "./announcement.ts";
+import { type AnnouncedChange, isOfWholeState, type Statement } from "./announcement.ts";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
 import { type Peaks, withMeant } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
@@ -99,6 +99,11 @@ export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) =
 /** When a checksum is said to have been made. */
 export function timestampMsOf({ object }: PublishedCheckSum): number {
   return Date.parse(object.spec.timestamp);
+}
+
+/** What it says, as it is signed. */
+export function statementOf({ object: { metadata, kind = "", spec } }: PublishedCheckSum): Statement {
+  return { namespace: metadata.namespace ?? "", kind, spec };
 }
 
 /** True if a state is the one that the checksum is of. */

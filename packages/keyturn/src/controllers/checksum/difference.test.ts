@@ -71,6 +71,13 @@ test("a timestamp that is far ahead of the creation does not count, unless someb
   expect(observedChecksum({ metadata, spec }, true).stamp).toEqual({ timestampMs: Date.parse(spec.timestamp), createdMs });
 });
 
+test("no announcement is awaited for longer than a day, whatever it says of itself", () => {
+  const announced = (expires: string) => observedChecksum({ metadata, spec: { timestamp: "2026-01-01T00:00:00Z", announcement: { expires } } });
+  const hourMs = 3_600_000;
+  expect(announced(new Date(createdMs + hourMs).toISOString()).announcedUntilMs).toBe(createdMs + hourMs);
+  expect(announced("9999-01-01T00:00:00Z").announcedUntilMs).toBe(createdMs + 24 * hourMs);
+});
+
 test("of two of one second the one that was created later is the newer", () => {
   const [early, late] = [5, 6].map((created) => ({ timestampMs: 1, createdMs: created }));
   if (!early || !late) throw new Error("there are two");

@@ -2,7 +2,7 @@
 import { type DeepReadonly, Secret, type Selection, type Stored } from "@keyturn/runtime";
 import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs, saidMsOf } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
 import {
   checksumOfSorted,
@@ -19,7 +19,7 @@ import { type SetState, wideName } from "./members.ts";
 import { isWide, type ScopeChoice, scopeOfNamespace, scopesFor } from "./scopes.ts";
 
 /** Which Secrets count, the same as for the control plane. */
-export interface DiffOptions {
+interface DiffOptions {
   readonly rules: IdRules;
   readonly selection: Pick<Selection, "labels" | "fields">;
   /** What one checksum covers. */
@@ -182,6 +182,8 @@ export interface ObservedChecksum {
   /** Undefined if they did not fit into the object. */
   readonly ids?: readonly string[];
   readonly stamp: Stamp;
+  /** Of one whose signature was checked: when it was said, by what was signed alone. */
+  readonly saidMs?: number;
   /** Somebody announced it: what it says is meant, however much changes. */
   readonly isAnnounced?: boolean;
   /** What the announcement is about. */
@@ -189,6 +191,9 @@ export interface ObservedChecksum {
   /** Of a state that is still to be written: until when it is awaited. */
   readonly announcedUntilMs?: number;
 }
+
+/** Whatever an announcement says of itself, and whoever made it: after a day it is no longer the reason why nothing fits. The operator waits an hour. */
+const longestWaitMs = 24 * 3_600_000;
 
 /**
  * What is kept of an object. A timestamp that cannot be read, or that is far ahead of its creation, is taken for that: it would put all that follow behind it.
@@ -206,7 +211,7 @@ export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly
     ...(ids && { ids }),
     stamp: { timestampMs: isFarAhead ? createdMs : saidMs, createdMs },
     ...(announcement && { isAnnounced: true, ...(announcement.changes && { changes: announcement.changes }) }),
-    ...(announcement && !status?.reached && { announcedUntilMs: Date.parse(announcement.expires) || 0 }),
+    ...(announcement && !status?.reached && { announcedUntilMs: Math.min(Date.parse(announcement.expires) || 0, createdMs + longestWaitMs) }),
   };
 }
 
@@ -216,9 +221,8 @@ export function checksumObserver(keys: readonly AnnouncementKey[] | undefined): 
     const { namespace = "" } = object.metadata;
     const { announcement: _, ...spec } = object.spec;
     if (!keys) return observedChecksum(object);
-    return isSigned({ namespace, kind: SecretCheckSum.kind, spec: object.spec }, keys)
-      ? observedChecksum(object, true)
-      : observedChecksum({ ...object, spec });
+    const statement = { namespace, kind: SecretCheckSum.kind, spec: object.spec };
+    return isSigned(statement, keys) ? { ...observedChecksum(object, true), saidMs: saidMsOf(statement) } : observedChecksum({ ...object, spec });
   };
 }
 

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import type { Ingress, Secret } from "@keyturn/runtime";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
+import { servedEntries } from "./ids.ts";
 
 const texts = z.record(z.string(), z.string().nullable());
 const metadata = z.object({ name: z.string().min(1), namespace: z.string().optional(), labels: texts.optional(), annotations: texts.optional() });
@@ -58,6 +59,11 @@ export function appliedSecret({ metadata: { name, labels, annotations }, type, d
     ...(resultingType !== undefined && { type: resultingType }),
     data: merged(live?.data, Object.fromEntries([...canonical, ...encoded])),
   };
+}
+
+/** What gateways serve of the Secret as it is and the manifest does not mention, so that it stays: whoever wrote that meant it, and not the manifest. */
+export function unsaidEntries({ data = {}, stringData = {} }: SecretManifest, live: Secret | undefined): readonly string[] {
+  return servedEntries.filter((entry) => live?.data?.[entry] !== undefined && !Object.hasOwn(data, entry) && !Object.hasOwn(stringData, entry));
 }
 
 /** The Ingress as it will be, as far as a checksum looks at it. */

@@ -23,6 +23,7 @@ import {
   type PublishedCheckSum,
   recordedPeaksOf,
   rfc3339,
+  statementOf,
   timestampMsOf,
 } from "./check-sum-object.ts";
 import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
@@ -78,7 +79,7 @@ export interface ChecksumPlan {
 }
 
 /** What a checksum's status is to say. */
-export interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
+interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
   readonly checksum: PublishedCheckSum;
   readonly conditions: Readonly<Record<string, ConditionReport<ConditionReason>>>;
 }
@@ -97,7 +98,7 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const { state, member, published } = observation;
   const ids = new Set(published.some(changesOf) ? state.ids : []);
   const live: LiveObjects = { member, hasId: (id) => ids.has(id) };
-  const isTrusted = (checksum: PublishedCheckSum): boolean => !policy.keys || isSignedBy(checksum, policy.keys);
+  const isTrusted = (checksum: PublishedCheckSum): boolean => !policy.keys || isSigned(statementOf(checksum), policy.keys);
   const history = historyOf(published, { state, live, isTrusted, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
   const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
@@ -198,10 +199,6 @@ function unannounced({ state, member, namespace, scopeArguments }: Observation, 
     reason: "Unannounced",
     message: `${unsaid}; announce them with \`keyturn checksum announce --sign\`, or all of them with \`${shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments} --sign`}\``,
   };
-}
-
-function isSignedBy({ object: { metadata, kind = "", spec } }: PublishedCheckSum, keys: readonly AnnouncementKey[]): boolean {
-  return isSigned({ namespace: metadata.namespace ?? "", kind, spec }, keys);
 }
 
 /** What is said of the checksum that counts. */

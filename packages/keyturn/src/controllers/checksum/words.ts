@@ -1,8 +1,8 @@
 // What announcements that count say together: the newest word on each object, what no word speaks of, and which announcements have to stay for that. Pure.
-import { type AnnouncedChange, isNothingElse, type LiveObjects, takeBack } from "./announcement.ts";
+import { type AnnouncedChange, isNothingElse, type LiveObjects, saidMsOf, takeBack } from "./announcement.ts";
 import { changesOf, type SettledCheckSum } from "./history.ts";
 import { differenceOf, type Member } from "./ids.ts";
-import type { PublishedCheckSum } from "./check-sum-object.ts";
+import { type PublishedCheckSum, statementOf, timestampMsOf } from "./check-sum-object.ts";
 import type { MemberSet } from "./members.ts";
 
 /** What one announcement says about one object. */
@@ -20,11 +20,13 @@ export interface Words {
   readonly nameless: ReadonlyMap<string, Word>;
 }
 
-/** Reads announcements, the newest first. */
+/** Reads announcements, in any order: the later word counts, in the order that agents have too. */
 export function wordsOf(announced: readonly PublishedCheckSum[]): Words {
-  const oldestFirst = announced.toReversed().flatMap((checksum) => changesOf(checksum) ?? []);
+  const oldestFirst = announced.toSorted(
+    (left, right) => timestampMsOf(left) - timestampMsOf(right) || saidMsOf(statementOf(left)) - saidMsOf(statementOf(right)),
+  );
   const [newest, nameless] = [new Map<string, Word>(), new Map<string, Word>()];
-  for (const [order, change] of oldestFirst.entries()) {
+  for (const [order, change] of oldestFirst.flatMap((checksum) => changesOf(checksum) ?? []).entries()) {
     if (isNothingElse(change)) takeBack(newest);
     else if (change.name !== "") newest.set(change.name, { change, order });
     else if (change.to === undefined && change.from !== undefined) nameless.set(change.from, { change, order });

@@ -5,7 +5,7 @@ import { IdentityError } from "./identity/provider-http.ts";
 import type { IdentityProvider, MadeApplication } from "./identity/provider.ts";
 
 /** What the list of all applications comes to. */
-export interface ApplicationCensus {
+interface ApplicationCensus {
   /** Made by Keyturn for objects that are not there. They may be another installation's, if that shares the tenant. */
   readonly orphans: readonly MadeApplication[];
   /** The uids of objects that have one besides the one in their status. */

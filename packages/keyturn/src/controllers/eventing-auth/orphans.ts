@@ -47,7 +47,7 @@ export interface OrphanReport {
   readonly unread: readonly { readonly where: string; readonly why: string }[];
 }
 
-export interface OrphanSearch {
+interface OrphanSearch {
   readonly client: Client;
   readonly provider: IdentityProvider;
   readonly settings: EventingAuthSettings;

@@ -135,7 +135,7 @@ const jwksConfigSpec = z
       .enum(keyIdSchemes)
       .default("Thumbprint")
       .describe("Thumbprint: the kid is the key's RFC 7638 thumbprint. CertificateSHA1: the first 16 hex digits of the certificate's SHA-1."),
-    maxKeys: z.int().min(1).max(1000).optional().describe("Beyond so many keys, those that were replaced first go before their time."),
+    maxKeys: z.int().min(1).max(1000).optional().describe("When a new key comes: beyond so many keys, those that were replaced first go before their time."),
     nginx: nginx.optional(),
   })
   .meta({

@@ -1,5 +1,6 @@
 // The two copies of the history: which one counts, and what is believed of a document that somebody touched.
 import { Buffer } from "node:buffer";
+import { createPublicKey } from "node:crypto";
 import { type ConfigMap, maxDurationMs } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
@@ -104,7 +105,9 @@ describe("a ConfigMap of rieset/jwks-operator that was handed over", () => {
   const old = makeCertificate({ keyType: "rsa2048" });
   const x5c = [Buffer.from(old.certificate.replaceAll(/-----.*-----|\n/g, ""), "base64").toString("base64")];
   const document = JSON.stringify({
-    keys: [{ kty: "RSA", use: "sig", key_ops: ["verify"], alg: "RS512", kid: "3c11eb5522c3f8b1", n: "AQ", e: "AQAB", x5c }],
+    keys: [
+      { ...createPublicKey(old.privateKey).export({ format: "jwk" }), use: "sig", key_ops: ["verify"], alg: "RS512", kid: "3c11eb5522c3f8b1", x5c },
+    ],
   });
   const binaryData = { "jwks.json": Buffer.from(document).toString("base64") };
   const metadata = {

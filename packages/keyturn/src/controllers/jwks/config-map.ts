@@ -28,7 +28,7 @@ import { limits } from "../../limits.ts";
 // JWKS documents that somebody else wrote: what is taken of them, and what of it is worth a warning.
 
 /** A document that somebody published, whatever its entries are. */
-const foreignDocument = z.object({ keys: z.array(z.unknown()).max(limits.documentKeys) });
+const foreignDocument = z.object({ keys: z.array(z.unknown()) });
 
 /** The entries of a JWKS as they stand; undefined if the text is no JWKS. */
 export function rawEntriesOf(text: string): readonly unknown[] | undefined {
@@ -42,7 +42,16 @@ export function rawEntriesOf(text: string): readonly unknown[] | undefined {
 
 const text = z.string().max(limits.keyText);
 const number = base64url.max(limits.keyText);
-const foreignMembers = { kid: text.min(1).optional(), alg: text.optional(), use: text.optional(), x5c: z.array(z.string()).optional() };
+const foreignMembers = {
+  kid: text.min(1).optional(),
+  alg: text.optional(),
+  use: text.optional(),
+  key_ops: z.unknown().optional(),
+  x5c: z.array(z.string()).optional(),
+};
+
+/** RFC 7518, section 4.1: a key for one of these encrypts. */
+const encryption = /^(?:RSA1_5|RSA-OAEP|ECDH-ES)/;
 
 /** An entry as far as it is needed to go on publishing its key. The key is read anew from these members, or from its certificates. */
 const foreignEntry = z.discriminatedUnion("kty", [
@@ -51,14 +60,19 @@ const foreignEntry = z.discriminatedUnion("kty", [
   z.looseObject({ kty: z.literal("OKP"), crv: z.enum(edwardsCurves), x: number, ...foreignMembers }),
 ]);
 
-/** The key of an entry, under its own `kid` and `alg`; undefined for keys that verify no signatures: symmetric ones, those for encryption, and what is no key. */
+/**
+ * The key of an entry, under its own `kid` and `alg`; undefined for keys that verify no signatures: symmetric ones, those for encryption, and what is no key.
+ * What verifiers take is its numbers: certificates for another key are no part of it.
+ */
 export function foreignEntryOf(raw: unknown): KeyEntry | undefined {
   const { data } = foreignEntry.safeParse(raw);
-  if (!data || (data.use !== undefined && data.use !== "sig")) return undefined;
-  const alg = publishedAlgorithms.find((known) => known === data.alg);
-  const chain = readCertificateChain(data.x5c ?? []);
-  if (chain) return certifiedEntry(chain, { kid: data.kid ?? chain.thumbprint, alg });
+  if (!data || (data.use !== undefined && data.use !== "sig") || encryption.test(data.alg ?? "")) return undefined;
+  if (Array.isArray(data.key_ops) && !data.key_ops.includes("verify")) return undefined;
   const members = checkedMembers(data);
+  const chain = readCertificateChain(data.x5c ?? []);
+  const thumbprint = members ? thumbprintOf(members) : chain?.thumbprint;
+  const alg = publishedAlgorithms.find((known) => known === data.alg);
+  if (chain && chain.thumbprint === thumbprint) return certifiedEntry(chain, { kid: data.kid ?? thumbprint, alg });
   return members && plainEntry(members, { kid: data.kid ?? thumbprintOf(members), alg });
 }
 
@@ -95,7 +109,7 @@ export function* readingDocument(text: string): Generator<undefined, readonly Ke
   const known = documentsRead.get(id);
   if (known) return known;
   const entries: KeyEntry[] = [];
-  for (const raw of rawEntriesOf(text) ?? []) {
+  for (const raw of (rawEntriesOf(text) ?? []).slice(0, limits.documentKeys)) {
     const entry = foreignEntryOf(raw);
     if (entry) entries.push(entry);
     yield;
@@ -272,9 +286,11 @@ export function historyOfConfigMap(configMap: ConfigMap): FoundHistory | undefin
   const document = documentOf(configMap);
   const record = readRecord(configMap.metadata.annotations?.[historyAnnotation]);
   if (document === undefined || record?.digest !== hash("sha256", document)) return undefined;
-  const entries = entriesOf(document);
+  // Two keys may have one name; records are in the order of the entries.
+  const left = new Set(entriesOf(document));
   const keys = record.keys.flatMap((key) => {
-    const entry = entries.find(({ jwk }) => jwk.kid === key.kid && (key.algorithm === undefined || jwk.alg === key.algorithm));
+    const entry = [...left].find(({ jwk }) => jwk.kid === key.kid && (key.algorithm === undefined || jwk.alg === key.algorithm));
+    if (entry) left.delete(entry);
     return entry ? publishedKeyOf(key, entry) : [];
   });
   const { revision, updatedAt, revoked = [] } = record;
@@ -346,7 +362,7 @@ export const configMapRooms: readonly Room[] = [
 ];
 
 /** Where and how a history is published. */
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly name: ObjectName;
   /** What is there: it says in which field the JWKS document is, because it cannot be in both. */
   readonly live: ConfigMap | undefined;
@@ -397,7 +413,7 @@ export function documentWithout(
 ): { readonly configMap: ConfigMap; readonly kids: readonly string[] } | undefined {
   const raw = rawEntriesOf(documentOf(configMap) ?? "") ?? [];
   const gone = new Map(
-    raw.flatMap((each) => {
+    raw.slice(0, limits.documentKeys).flatMap((each) => {
       const entry = foreignEntryOf(each);
       return entry && thumbprints.has(entry.thumbprint) ? [[each, entry.jwk.kid] as const] : [];
     }),

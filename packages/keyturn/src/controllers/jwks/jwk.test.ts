@@ -110,7 +110,7 @@ describe("the JWKS document", () => {
     ["no kid", withKey({ kid: "" })],
     ["no certificate", withKey({ x5c: [] })],
     ["an unknown algorithm", withKey({ alg: "none" })],
-    ["the same kid twice", renderJwks([good, key("a")])],
+    ["the same key twice", renderJwks([good, good])],
     ["a symmetric key", withKey({ kty: "oct", k: "AAAA" })],
     ["members of another kind of key", withKey({ n: "AAAA", e: "AQAB" })],
     ["too many bytes", renderJwks(Array.from({ length: 2000 }, (_, index) => ({ ...good, kid: `${index}` })))],
@@ -142,8 +142,14 @@ describe("a document of others", () => {
     expect(foreignEntryOf({ kty: "oct", k: "AAAA", kid: "s" })).toBeUndefined();
     expect(foreignEntryOf({ ...own, use: "enc" })).toBeUndefined();
     expect(foreignEntryOf({ ...own, x: "AAAA" })).toBeUndefined();
+    expect(foreignEntryOf({ ...own, alg: "ECDH-ES+A128KW" })).toBeUndefined();
+    expect(foreignEntryOf({ ...own, key_ops: ["deriveBits"] })).toBeUndefined();
     expect(foreignEntryOf(7)).toBeUndefined();
     expect(foreignEntryOf({ ...own, d: "AAAA", alg: "none" })?.jwk).toEqual({ ...own, use: "sig", kid: expect.any(String) });
+  });
+
+  test("is what its numbers say: certificates for another key are no part of it", () => {
+    expect(foreignEntryOf({ ...own, kid: "one", x5c: good.x5c })?.jwk).toEqual({ ...own, kid: "one", use: "sig" });
   });
 
   test("what Keyturn would not publish by itself is known", () => {

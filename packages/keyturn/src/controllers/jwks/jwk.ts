@@ -34,9 +34,15 @@ export const keyIdSchemes = ["Thumbprint", "CertificateSHA1"] as const;
 
 export type KeyIdScheme = (typeof keyIdSchemes)[number];
 
-/** Which entry of a document this is: one key can be there under several `kid`s, and with several algorithms. */
-export function entryId({ jwk: { kid, alg = "" } }: Pick<KeyEntry, "jwk">): string {
-  return `${kid} ${alg}`;
+/** Which entry of a document this is: one key can be there under several `kid`s, and with several algorithms, and documents of others may call two keys the same. */
+export function entryId({
+  jwk: { kid, alg = "" },
+  thumbprint,
+}: {
+  readonly jwk: Pick<PublicJwk, "kid" | "alg">;
+  readonly thumbprint: string;
+}): string {
+  return `${kid} ${alg} ${thumbprint}`;
 }
 
 /** The entry of a chain's leaf. */
@@ -110,7 +116,10 @@ const publicJwk = z.discriminatedUnion("kty", [
 const jwks = z.strictObject({
   keys: z
     .array(publicJwk)
-    .refine((keys) => new Set(keys.map(({ kid, alg = "" }) => `${kid} ${alg}`)).size === keys.length, "two keys have the same kid and alg"),
+    .refine(
+      (keys) => new Set(keys.map(({ kid, alg = "", ...key }) => entryId({ jwk: { kid, alg }, thumbprint: thumbprintOf(key) }))).size === keys.length,
+      "a key is there twice with the same kid and alg",
+    ),
 });
 
 /** What is wrong with a document that is about to be published; undefined if nothing is. Never quotes the JWKS document. */

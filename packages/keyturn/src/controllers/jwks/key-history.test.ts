@@ -254,6 +254,44 @@ test("while nobody knows the time no key's time is over, and new ones are publis
   expect(fourth?.keys).toEqual(["c Active", "b Retiring", "a Retiring"]);
 });
 
+describe("a name", () => {
+  const called = (kid: string, key: string, alg?: string): KeyEntry => {
+    const { alg: _, ...rest } = jwk(kid);
+    return { ...entry(key), jwk: { ...rest, ...(alg !== undefined && { alg }) } };
+  };
+
+  test("that a source gives to another key is no longer that of the one before", () => {
+    const [, second] = play(
+      { at: t0, sources: [{ name: "others", keys: [called("1", "a", "EdDSA")], passed: [] }] },
+      { at: t0 + 1, sources: [{ name: "others", keys: [called("1", "b")], passed: [called("1", "a", "EdDSA")] }] },
+    );
+    expect(second?.full.map(({ thumbprint }) => thumbprint)).toEqual(["b"]);
+  });
+
+  test("of one key is there once, where it says its algorithm, and keeps its time", () => {
+    const others = (...keys: readonly KeyEntry[]): Source => ({ name: "others", keys, passed: [] });
+    const [first, second, third] = play(
+      { at: t0, sources: [others(called("a", "a"))] },
+      { at: t0 + 1, sources: [holds("tls", "a"), others(called("a", "a"))] },
+      { at: t0 + 2, sources: [others(called("a", "a")), holds("tls", "a")] },
+    );
+    expect(first?.full.map((key) => key.jwk.alg)).toEqual([undefined]);
+    expect([second?.keys, third?.keys]).toEqual([["a Active"], ["a Active"]]);
+    expect([second, third].map((step) => step?.full.map((key) => [key.jwk.alg, key.sinceMs]))).toEqual([[["EdDSA", t0]], [["EdDSA", t0]]]);
+  });
+});
+
+test("a limit on keys counts when one comes, and takes nothing for being there", () => {
+  const [, , third, fourth] = play(
+    { at: t0, sources: [holds("tls", "a")] },
+    { at: t0 + 1, sources: [holds("tls", "b")] },
+    { at: t0 + 2, sources: [holds("tls", "b")], rules: { maxKeys: 1 } },
+    { at: t0 + 3, sources: [holds("tls", "c")], rules: { maxKeys: 2 } },
+  );
+  expect(third).toMatchObject({ keys: ["b Active", "a Retiring"], changes: [] });
+  expect(fourth).toMatchObject({ keys: ["c Active", "b Retiring"], changes: ["Retired b", "Added c", "Dropped a"] });
+});
+
 test("another algorithm is another entry of the same key, and the one before it retires", () => {
   const other: Source = { name: "tls", keys: [{ ...entry("a"), jwk: { ...jwk("a"), alg: "Ed25519" } }], passed: [] };
   const [, second] = play({ at: t0, sources: [holds("tls", "a")] }, { at: t0 + 1, sources: [other] });

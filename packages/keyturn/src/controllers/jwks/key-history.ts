@@ -41,6 +41,8 @@ export interface HistoryRules {
   readonly revoked: ReadonlySet<string>;
   /** What there is room for. Where it is not enough for all keys, retiring keys go, the one that was replaced first before the others. */
   readonly rooms: readonly Room[];
+  /** How many keys the spec wants at most. It counts when a key comes: a setting that is there for a moment takes nothing. */
+  readonly maxKeys?: number | undefined;
   /** Nobody knows what time it is: no key's time is over. */
   readonly frozen?: boolean;
 }
@@ -70,17 +72,19 @@ export interface HistoryStep {
  * Brings the published keys up to what the sources hold at `nowMs`.
  *
  * Guarantees, for `keep`: every key that a source holds is published; every key that one held, as far as `pending` and `passed` know, is published
- * from now on as one that was replaced now; no key goes before its time but by `revoked` and `rooms`.
+ * from now on as one that was replaced now; no key goes before its time but by `revoked`, `rooms` and `maxKeys`, or because a source gives its `kid` to another.
  */
 export function advanceHistory(
   { keys: published, pending }: { readonly keys: readonly PublishedKey[]; readonly pending: readonly PendingKey[] },
-  { sources, rules, nowMs }: { readonly sources: readonly Source[]; readonly rules: HistoryRules; readonly nowMs: number },
+  { sources: given, rules, nowMs }: { readonly sources: readonly Source[]; readonly rules: HistoryRules; readonly nowMs: number },
 ): HistoryStep {
+  const withAlg = algorithmsOf([...given.flatMap(({ keys = [] }) => keys), ...published]);
+  const sources = given.map((source) => ({ ...source, keys: source.keys?.map(withAlg), passed: source.passed.map(withAlg) }));
   const changes: KeyChange[] = [];
   const note = (type: KeyChange["type"], { jwk: { kid }, source }: Pick<PublishedKey, "jwk" | "source">): void =>
     void changes.push({ type, kid, source });
   const isRevoked = ({ thumbprint }: KeyEntry): boolean => rules.revoked.has(thumbprint);
-  const seen = seenKeys(sources, pending, nowMs).filter((key) => !isRevoked(key));
+  const seen = seenKeys(sources, pending.map(withAlg), nowMs).filter((key) => !isRevoked(key));
   const available = sources.map((source) => lastWordOf(source, seen));
   const current = currentKeys(available, isRevoked);
   const unavailable = new Set(available.filter(({ keys }) => !keys).map(({ name }) => name));
@@ -88,12 +92,18 @@ export function advanceHistory(
   // A key is replaced only by another one: while there is none, the old ones stay, or the JWKS document would end up empty.
   const replaced = current.size > 0 || published.some((key) => !isRevoked(key) && isHeld(key));
   const retiring = (ttlMs: number): Retiring => ({ state: "Retiring", replacedAtMs: nowMs, removeAtMs: nowMs + ttlMs });
-  const passed = new Map(seen.filter((key) => !current.has(entryId(key))).map((key) => [entryId(key), key]));
+  const namesakes = Map.groupBy(current.values(), ({ jwk: { kid } }) => kid);
+  const isNamedAnew = ({ jwk: { kid }, thumbprint }: KeyEntry): boolean => namesakes.get(kid)?.every((key) => key.thumbprint !== thumbprint) === true;
+  const successorOf = (key: KeyEntry): Omit<PublishedKey, "sinceMs"> | undefined => current.get(entryId(key)) ?? current.get(entryId(withAlg(key)));
+  const passed = new Map(seen.filter((key) => !successorOf(key) && !isNamedAnew(key)).map((key) => [entryId(key), key]));
   const { oldKeys } = rules;
   const keys: PublishedKey[] = [];
+  const known = new Set<string>();
 
   for (const key of published) {
-    const successor = current.get(entryId(key));
+    const successor = successorOf(key);
+    if (successor && known.has(entryId(successor))) continue;
+    known.add(entryId(successor ?? key));
     const isOver = key.standing.state === "Retiring" && key.standing.removeAtMs <= nowMs && !rules.frozen;
     if (isRevoked(key)) {
       note("Revoked", key);
@@ -101,6 +111,9 @@ export function advanceHistory(
       if (key.standing.state === "Retiring") note("Revived", key);
       else if (key.jwk["x5t#S256"] !== successor.jwk["x5t#S256"]) note("Renewed", key);
       keys.push({ ...successor, sinceMs: key.sinceMs, availableSinceMs: key.availableSinceMs });
+    } else if (isNamedAnew(key)) {
+      // Verifiers that find two keys by one name take neither.
+      note("Removed", key);
     } else if (key.standing.state === "Retiring" && oldKeys.type === "keep" && passed.has(entryId(key))) {
       // It was in use again for a moment, and may have signed then.
       const standing = retiring(oldKeys.ttlMs);
@@ -118,7 +131,6 @@ export function advanceHistory(
     }
   }
 
-  const known = new Set(published.map(entryId));
   for (const key of current.values()) {
     if (known.has(entryId(key))) continue;
     note("Added", key);
@@ -132,7 +144,9 @@ export function advanceHistory(
 
   const order = new Map(sources.map(({ name }, index) => [name, index]));
   keys.sort((left, right) => rank(left, order) - rank(right, order));
-  for (const dropped of withoutRoom(keys, rules.rooms)) {
+  const { maxKeys } = rules;
+  const isCounted = maxKeys !== undefined && changes.some(({ type }) => type === "Added");
+  for (const dropped of withoutRoom(keys, isCounted ? [...rules.rooms, { most: maxKeys, takenBy: () => 1 }] : rules.rooms)) {
     note("Dropped", dropped);
     keys.pop();
   }
@@ -167,6 +181,20 @@ function seenKeys(sources: readonly Source[], pending: readonly PendingKey[], no
 function lastWordOf(source: Source, seen: readonly PendingKey[]): Pick<Source, "name" | "keys"> {
   const last = source.keys ? undefined : seen.findLast(({ source: name }) => name === source.name);
   return last ? { name: source.name, keys: [last] } : source;
+}
+
+/**
+ * Completes entries that say no `alg` from those that call the same key the same and say one, the first of them: verifiers that find both in a document
+ * take neither.
+ */
+function algorithmsOf(entries: readonly KeyEntry[]): <K extends KeyEntry>(key: K) => K {
+  const known = new Map(
+    entries.toReversed().flatMap(({ jwk, thumbprint }) => (jwk.alg === undefined ? [] : [[entryId({ jwk: { kid: jwk.kid }, thumbprint }), jwk]])),
+  );
+  return (key) => {
+    const jwk = key.jwk.alg === undefined ? known.get(entryId(key)) : undefined;
+    return jwk ? { ...key, jwk } : key;
+  };
 }
 
 /** What the sources hold. A key that two of them hold counts for the first. */

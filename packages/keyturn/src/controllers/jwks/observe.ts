@@ -58,7 +58,7 @@ export interface Observation {
 }
 
 /** An object that carries our label: kept for this object, or for another one if it has a name that this one wants. */
-export interface OwnedObject {
+interface OwnedObject {
   readonly kind: Kind;
   readonly object: Stored<KubeObject>;
 }

@@ -28,7 +28,6 @@ import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, 
 import {
   documentPart,
   eventOfChange,
-  missedEvents,
   type Publication,
   publicationOf,
   revocationsOf,
@@ -39,6 +38,7 @@ import {
 import type { JwksCondition } from "./reasons.ts";
 import { rolloutOf, unavailable } from "./rollout.ts";
 import type { JwksSettings, NginxSettings } from "./settings.ts";
+import { missedEvents } from "./sources.ts";
 
 // The served half of a plan: nginx's objects, and whether every pod serves what is published.
 
@@ -340,7 +340,7 @@ function removalReport(removals: readonly Write[], refused: Moment["refused"]): 
 // What an object's status says, made from what is published and what stands in the way.
 
 /** A status but for its conditions. */
-export type JwksFields = Omit<JwksStatus, "conditions">;
+type JwksFields = Omit<JwksStatus, "conditions">;
 
 /** What the status is made from. */
 interface StatusInput {

@@ -1,6 +1,8 @@
 // Keys from other places than a certificate in tls.crt: public keys alone, and documents of others.
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import type { ConfigMap, Stored } from "@keyturn/runtime";
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify, SignJWT } from "jose";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
@@ -19,6 +21,19 @@ const kidOfCertificate = ({ privateKey }: { privateKey: KeyObject }): string => 
   const members = keyMembersOf(createPublicKey(privateKey));
   return members ? thumbprintOf(members) : "";
 };
+
+/** A ConfigMap of others that was given our label. */
+const handedOver = (document: string): Stored<ConfigMap> => ({
+  data: { "jwks.json": document },
+  metadata: {
+    namespace: "shop",
+    name: "keys",
+    uid: "u",
+    resourceVersion: "1",
+    labels: { "app.kubernetes.io/managed-by": "keyturn" },
+    annotations: { "keyturn.io/owner": "jwksconfigs.keyturn.io/shop/site" },
+  },
+});
 
 let world: JwksWorld;
 const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));
@@ -94,6 +109,47 @@ describe("other sources", () => {
     expect(world.kids).toHaveLength(3);
   });
 
+  test("a ConfigMap of others takes no name from a key that is published, and leaves no key twice for verifiers to choose from", async () => {
+    world = new JwksWorld({ mergedConfigMaps: ["legacy", "hostile"] });
+    const entry = ({ privateKey }: typeof first, kid: string, alg?: string): object => ({
+      ...createPublicKey(privateKey).export({ format: "jwk" }),
+      kid,
+      ...(alg !== undefined && { alg }),
+    });
+    const stranger = makeCertificate();
+    const merge = (name: string, ...keys: readonly object[]): void => world.putMerged(name, JSON.stringify({ keys }));
+    const verifies = async (...certificates: readonly (typeof first)[]): Promise<void> => {
+      const keys = createLocalJWKSet(JSON.parse(world.document ?? "") as JSONWebKeySet);
+      for (const certificate of certificates) {
+        const token = await new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: kidOfCertificate(certificate) }).sign(certificate.privateKey);
+        await jwtVerify(token, keys);
+      }
+    };
+    put();
+    merge("legacy", entry(first, kidOfCertificate(first)), entry(third, "x"));
+    // The name of a key that is yet to come.
+    merge("hostile", entry(stranger, kidOfCertificate(second), "ES256"));
+    world.run(t0);
+    await verifies(first);
+    put(second);
+    world.run(t0 + hourMs);
+    await verifies(second, first);
+    merge(
+      "hostile",
+      entry(stranger, kidOfCertificate(first), "ES256"),
+      entry(stranger, kidOfCertificate(second)),
+      entry(stranger, "x"),
+      entry(stranger, "y"),
+    );
+    world.run(t0 + 2 * hourMs);
+    await verifies(second, first);
+    const published = JSON.parse(world.document ?? "") as { readonly keys: readonly { readonly kid: string; readonly x: string }[] };
+    expect(published.keys.map(({ kid }) => kid)).toEqual([kidOfCertificate(second), kidOfCertificate(first), "x", "y"]);
+    expect(published.keys[2]?.x).toBe(createPublicKey(third.privateKey).export({ format: "jwk" }).x);
+    expect(world.condition("Published")).toBe("False SourceInvalid");
+    expect(world.status?.conditions?.find(({ type }) => type === "Published")?.message).toContain("ConfigMap hostile: other keys are published as ");
+  });
+
   test.each([
     ["more keys than are merged", (keys: readonly object[]) => JSON.stringify({ keys }), "its JWKS has more than 100 keys"],
     [
@@ -117,6 +173,18 @@ describe("other sources", () => {
     expect(world.kids).toHaveLength(101);
   });
 
+  test("a document that is taken over keeps two keys of one name, and says how many entries are more than are read", () => {
+    const plain = (certificate: typeof first): object => createPublicKey(certificate.privateKey).export({ format: "jwk" });
+    const keys = [{ ...plain(second), kid: "one" }, { ...plain(third), kid: "one" }, ...Array.from({ length: 2000 }, () => ({}))];
+    world.objects.set("configmaps/shop/keys", handedOver(JSON.stringify({ keys })));
+    put();
+    const { notices } = world.run(t0);
+    expect(world.kids).toEqual([kidOfCertificate(first), "one", "one"]);
+    expect(notices.find(({ reason }) => reason === "EntryLeftOut")?.message).toContain("2000 entries");
+    world.run(t0 + hourMs);
+    expect(new Set(world.status?.keys?.map(({ thumbprint }) => thumbprint)).size).toBe(3);
+  });
+
   test("a document that is taken over keeps keys without certificates and below 2048 bits for their time, with a warning", () => {
     const small = createPublicKey(makeCertificate({ keyType: "rsa1024" }).privateKey).export({ format: "jwk" });
     const plain = createPublicKey(second.privateKey).export({ format: "jwk" });
@@ -125,17 +193,7 @@ describe("other sources", () => {
       { ...plain, kid: "plain" },
       { kty: "oct", k: "AAAA" },
     ];
-    world.objects.set("configmaps/shop/keys", {
-      ...Object.assign({}, { data: { "jwks.json": JSON.stringify({ keys }) } }),
-      metadata: {
-        namespace: "shop",
-        name: "keys",
-        uid: "u",
-        resourceVersion: "1",
-        labels: { "app.kubernetes.io/managed-by": "keyturn" },
-        annotations: { "keyturn.io/owner": "jwksconfigs.keyturn.io/shop/site" },
-      },
-    });
+    world.objects.set("configmaps/shop/keys", handedOver(JSON.stringify({ keys })));
     put();
     const { notices } = world.run(t0);
     expect(world.kids).toEqual([kidOfCertificate(first), "small", "plain"]);

@@ -9,8 +9,7 @@ import {
   type PlannedEvent,
   type Stored,
 } from "@keyturn/runtime";
-import { mergedLabel, revokeAnnotation } from "./api.ts";
-import { readSourceKey, type SourceResult } from "./certificates.ts";
+import { revokeAnnotation } from "./api.ts";
 import {
   configMapRooms,
   documentConfigMap,
@@ -32,6 +31,7 @@ import { isOurs, nameOfObject, type Observation, ownDocument } from "./observe.t
 import type { JwksCondition, KeyReason } from "./reasons.ts";
 import { resolveRevocations, type Revocations, revokedNames } from "./revocations.ts";
 import type { JwksSettings } from "./settings.ts";
+import { type ReadSource, sourcesOf, wordsOfSource } from "./sources.ts";
 import { limits } from "../../limits.ts";
 
 /** The document's part of a plan: what is wrong with it must not keep the status from telling, nor nginx from serving. */
@@ -76,14 +76,15 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const { object } = observation;
   const live = ownDocument(observation, settings.configMapName);
   const before = recoverHistory(live, object.status);
-  const sources = sourcesOf(observation, settings, nowMs);
+  const sources = sourcesOf(observation, settings, { before, nowMs });
   const revocations = revocationsOf(observation, before, sources);
   const step = advanceHistory(before, {
     sources,
     rules: {
       oldKeys: settings.oldKeys,
       revoked: revocations.thumbprints,
-      rooms: [{ most: settings.maxKeys ?? limits.publishedKeys, takenBy: () => 1 }, ...configMapRooms],
+      rooms: [{ most: limits.publishedKeys, takenBy: () => 1 }, ...configMapRooms],
+      maxKeys: settings.maxKeys,
       frozen: clockSkew !== undefined,
     },
     nowMs,
@@ -234,51 +235,6 @@ export function revocationsOf(observation: Observation, before: History, sources
   });
 }
 
-/** A source with what is wrong with it. */
-interface ReadSource extends Source {
-  readonly problem: Extract<SourceResult, { type: "refused" }> | undefined;
-}
-
-function sourcesOf({ secrets, passed, merged, passedMerged }: Observation, settings: JwksSettings, nowMs: number): readonly ReadSource[] {
-  const own = settings.sources.map((name) => {
-    const result = readSourceKey(secrets.get(name), settings, nowMs);
-    const before = (passed.get(name)?.states ?? []).map((secret) => readSourceKey(secret, settings, nowMs));
-    return {
-      name,
-      keys: result.type === "key" ? [result.key] : undefined,
-      problem: result.type === "refused" ? result : undefined,
-      passed: before.flatMap((each) => (each.type === "key" ? each.key : [])),
-    };
-  });
-  return [...own, ...settings.mergedConfigMaps.map((name) => mergedSource(name, merged.get(name), passedMerged.get(name)?.states))];
-}
-
-/** What stands before the name of a ConfigMap that keys come from; no Secret's name has a slash. */
-const configMapPrefix = "configmap/";
-
-/** A ConfigMap of others, with all its keys under their own names. */
-function mergedSource(name: string, text: string | undefined, before: readonly string[] = []): ReadSource {
-  const keys = entriesOf(text ?? "").slice(0, limits.mergedKeys + 1);
-  const source = { name: configMapPrefix + name, passed: before.map(entriesOf).flatMap((each) => (each.length > limits.mergedKeys ? [] : each)) };
-  if (text === undefined) {
-    const message = `there is none with the label ${mergedLabel}: "true"`;
-    return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceNotFound", message } };
-  }
-  if (keys.length === 0) {
-    const message = `it holds no JWKS with a key for signatures under jwks.json, or one of more than ${limits.mergedBytes} bytes`;
-    return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceInvalid", message } };
-  }
-  if (keys.length > limits.mergedKeys) {
-    const message = `its JWKS has more than ${limits.mergedKeys} keys`;
-    return { ...source, keys: undefined, problem: { type: "refused", reason: "SourceInvalid", message } };
-  }
-  return { ...source, keys, problem: undefined };
-}
-
-function wordsOfSource(source: string): string {
-  return source.startsWith(configMapPrefix) ? `ConfigMap ${source.slice(configMapPrefix.length)}` : `Secret ${source}`;
-}
-
 /** By so much a document's dates may differ from those that it would get now, to be the one that was written before a run was cut. */
 const cutRunMs = 600_000;
 
@@ -292,7 +248,7 @@ function alreadyWritten(live: ConfigMap, { revision }: History, step: HistorySte
   const keys = copy.keys.map((key, index) => ({ ...key, availableSinceMs: step.keys[index]?.availableSinceMs }));
   const isSame = keys.every((key, index) => {
     const wanted = step.keys[index];
-    if (!wanted || entryId(wanted) !== entryId(key) || wanted.thumbprint !== key.thumbprint || wanted.source !== key.source) return false;
+    if (!wanted || entryId(wanted) !== entryId(key) || wanted.source !== key.source) return false;
     const [left, right] = [key.standing, wanted.standing];
     const isNear = (leftMs: number, rightMs: number): boolean => Math.abs(leftMs - rightMs) <= cutRunMs;
     if (left.state === "Active" || right.state === "Active") return left.state === right.state && isNear(key.sinceMs, wanted.sinceMs);
@@ -396,16 +352,6 @@ function truncatedReport(
   return { status: "True", reason: "DocumentTooLarge", message };
 }
 
-/** What nobody can publish any more: a source changed so often between two runs that not all that it held was remembered. */
-export function missedEvents({ passed, passedMerged }: Observation): readonly PlannedEvent[] {
-  const sources = [...passed, ...[...passedMerged].map(([name, each]) => [configMapPrefix + name, each] as const)];
-  return sources.flatMap(([name, { missed }]): readonly PlannedEvent[] => {
-    if (missed === 0) return [];
-    const message = `${wordsOfSource(name)} changed so often that ${missed} of its states were not remembered: keys that only they had are not published`;
-    return [{ type: "Warning", reason: "KeysMissed" satisfies KeyReason, message }];
-  });
-}
-
 /** Of a document that was taken over: what Keyturn would not publish by itself, and what it cannot go on publishing. */
 function adoptionEvents({ origin, keys, leftOut }: FoundHistory): readonly PlannedEvent[] {
   if (origin !== "foreignDocument") return [];
@@ -415,7 +361,9 @@ function adoptionEvents({ origin, keys, leftOut }: FoundHistory): readonly Plann
     return [{ type: "Warning", reason: "KeyAdopted", message: `key ${jwk.kid} (${thumbprint}) was taken over and stays for its time: ${weakness}` }];
   });
   const words =
-    leftOut === 1 ? "1 entry of the document verifies no signature and is" : `${leftOut} entries of the document verify no signature and are`;
+    leftOut === 1
+      ? "1 entry of the document verifies no signature, or is one too many, and is"
+      : `${leftOut} entries of the document verify no signature, or are too many, and are`;
   return leftOut === 0 ? weak : [...weak, { type: "Warning", reason: "EntryLeftOut", message: `${words} no longer published` }];
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { sidecarsFeature, sidecarsOptions } from "./feature.ts";
+import { sidecarsFeature } from "./feature.ts";
+import { sidecarsOptions } from "./flags.ts";
 
 const minute = 60_000;
 

@@ -1,12 +1,10 @@
 // The feature "roll out": what the command line, the manifests and the docs know about it.
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
-import { selectionFlags, selectionOf } from "../../feature/pause-and-selection.ts";
+import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
-import { type RestartCause, sidecarsFlags } from "./flags.ts";
-import type { OutdatedReason } from "./injection/sidecar.ts";
+import { sidecarsFlags, sidecarsOptions } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
-import type { Limits } from "../../workloads/rollout-plan.ts";
-import { sidecarsControllerOf, sidecarsFleet, type SidecarsOptions } from "./controller.ts";
+import { sidecarsControllerOf, sidecarsFleet } from "./controller.ts";
 import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
 import { sidecarsPlanReport } from "./queries.ts";
 import { sidecarsReasons } from "./reasons.ts";
@@ -50,47 +48,4 @@ function planOptions(flag: FlagReader, allNamespaces: boolean) {
   const options = sidecarsOptions(flag);
   // Nothing is waited for that is asked once.
   return { fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }), limits: options.limits, allNamespaces };
-}
-
-/** What is wrong with a sidecar, by what restarts are asked for. */
-const reasonOf: Readonly<Record<RestartCause, OutdatedReason>> = {
-  image: "ImageDiffers",
-  revision: "RevisionDiffers",
-  injected: "SidecarMissing",
-  removed: "SidecarUnwanted",
-  whole: "SidecarDiffers",
-};
-
-/** What the flags say. */
-export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
-  return {
-    limits: limitsOf(flag),
-    selects: selectionOf(flag),
-    dryRun: flag(sidecarsFlags.dryRun),
-    compareHub: flag(sidecarsFlags.compareHub),
-    whole: flag(sidecarsFlags.compareWhole) || flag(sidecarsFlags.restartFor).includes("whole"),
-    reasons: new Set<OutdatedReason>([
-      ...flag(sidecarsFlags.restartFor).map((cause) => reasonOf[cause]),
-      ...(flag(sidecarsFlags.compareWhole) ? [reasonOf.whole] : []),
-    ]),
-    stabilizeMs: flag(sidecarsFlags.istiodConfigReadDelay),
-    periodMs: flag(sidecarsFlags.reconcilePeriod),
-    probeMs: flag(sidecarsFlags.probeInterval),
-    skipNamespaces: flag(sidecarsFlags.skipNamespaces),
-    istioNamespaces: flag(sidecarsFlags.istioNamespaces),
-    argoRollouts: flag(sidecarsFlags.argoRollouts),
-    optIn: flag(sidecarsFlags.optIn),
-    checkAdmission: flag(sidecarsFlags.checkAdmission),
-  };
-}
-
-function limitsOf(flag: FlagReader): Limits {
-  return {
-    maxRollouts: flag(sidecarsFlags.maxRollouts),
-    restartDelayMs: flag(sidecarsFlags.restartDelay),
-    cooldownMs: flag(sidecarsFlags.annotationCooldown),
-    rolloutTimeoutMs: flag(sidecarsFlags.rolloutTimeout),
-    continueWhenStuck: flag(sidecarsFlags.continueWhenStuck),
-    maintenance: { ...flag(sidecarsFlags.maintenanceWindows), timeZone: flag(sidecarsFlags.maintenanceTimeZone) },
-  };
 }

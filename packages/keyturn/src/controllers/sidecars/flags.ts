@@ -1,6 +1,11 @@
 // What the command line says about sidecars. The first seven are Fortsa's, with the defaults of its documentation.
+import type { FlagReader } from "../../feature/feature.ts";
 import { durationFlag, type Flag, listFlag, numberFlag, switchFlag } from "../../feature/flag.ts";
 import { maintenanceFlags } from "../../feature/maintenance-window.ts";
+import { selectionOf } from "../../feature/pause-and-selection.ts";
+import type { Limits } from "../../workloads/rollout-plan.ts";
+import type { SidecarsOptions } from "./controller.ts";
+import type { OutdatedReason } from "./injection/sidecar.ts";
 
 const skipped = listFlag({ name: "sidecars.skip-namespaces", help: "namespaces whose pods are not looked at" });
 const skippedByDefault = "kube-system,istio-system";
@@ -13,7 +18,7 @@ const istioByDefault = "istio-system";
 
 /** What a workload may be restarted for. */
 const restartCauses = ["image", "revision", "injected", "removed", "whole"] as const;
-export type RestartCause = (typeof restartCauses)[number];
+type RestartCause = (typeof restartCauses)[number];
 
 const restartFor = listFlag({
   name: "sidecars.restart-for",
@@ -99,3 +104,46 @@ export const sidecarsFlags = {
     help: "restart Argo Rollouts too, by spec.restartAt; they are looked for once their CRD exists",
   }),
 };
+
+/** What is wrong with a sidecar, by what restarts are asked for. */
+const reasonOf: Readonly<Record<RestartCause, OutdatedReason>> = {
+  image: "ImageDiffers",
+  revision: "RevisionDiffers",
+  injected: "SidecarMissing",
+  removed: "SidecarUnwanted",
+  whole: "SidecarDiffers",
+};
+
+/** What the flags say. */
+export function sidecarsOptions(flag: FlagReader): SidecarsOptions {
+  return {
+    limits: limitsOf(flag),
+    selects: selectionOf(flag),
+    dryRun: flag(sidecarsFlags.dryRun),
+    compareHub: flag(sidecarsFlags.compareHub),
+    whole: flag(sidecarsFlags.compareWhole) || flag(sidecarsFlags.restartFor).includes("whole"),
+    reasons: new Set<OutdatedReason>([
+      ...flag(sidecarsFlags.restartFor).map((cause) => reasonOf[cause]),
+      ...(flag(sidecarsFlags.compareWhole) ? [reasonOf.whole] : []),
+    ]),
+    stabilizeMs: flag(sidecarsFlags.istiodConfigReadDelay),
+    periodMs: flag(sidecarsFlags.reconcilePeriod),
+    probeMs: flag(sidecarsFlags.probeInterval),
+    skipNamespaces: flag(sidecarsFlags.skipNamespaces),
+    istioNamespaces: flag(sidecarsFlags.istioNamespaces),
+    argoRollouts: flag(sidecarsFlags.argoRollouts),
+    optIn: flag(sidecarsFlags.optIn),
+    checkAdmission: flag(sidecarsFlags.checkAdmission),
+  };
+}
+
+function limitsOf(flag: FlagReader): Limits {
+  return {
+    maxRollouts: flag(sidecarsFlags.maxRollouts),
+    restartDelayMs: flag(sidecarsFlags.restartDelay),
+    cooldownMs: flag(sidecarsFlags.annotationCooldown),
+    rolloutTimeoutMs: flag(sidecarsFlags.rolloutTimeout),
+    continueWhenStuck: flag(sidecarsFlags.continueWhenStuck),
+    maintenance: { ...flag(sidecarsFlags.maintenanceWindows), timeZone: flag(sidecarsFlags.maintenanceTimeZone) },
+  };
+}

@@ -14,7 +14,7 @@ import {
 } from "@keyturn/runtime";
 
 /** What is watched of the configuration. */
-export interface ConfigurationCaches {
+interface ConfigurationCaches {
   readonly webhooks: Cache<MutatingWebhookConfiguration | typeof otherConfiguration>;
   /** The same ConfigMap may be in several of them. */
   readonly configMaps: readonly Cache<string>[];

@@ -26,5 +26,4 @@ const eventReasons = {
 
 export const sidecarsReasons = { ...rolloutReasons, ...unknownReasons, ...eventReasons };
 
-export type UnknownReason = keyof typeof unknownReasons;
 export type EventReason = keyof typeof eventReasons;

@@ -6,7 +6,7 @@ import type { FlagReader } from "../../feature/feature.ts";
 import { readFlags } from "../../feature/flag.ts";
 import { Fleet } from "../../workloads/fleet.ts";
 import type { Finding, InspectorDefinition } from "../../workloads/inspector.ts";
-import { limitsFor } from "../../workloads/limits.fixture.ts";
+import { limitsFor } from "../../workloads/rollout-plan.fixture.ts";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import type { Decision, Inspection, WorkloadId } from "../../workloads/rollout-plan.ts";
 import type { Workload } from "../../workloads/workload.ts";

@@ -32,12 +32,14 @@ import {
   shownText,
 } from "../../feature/record.ts";
 import { restartedForAnnotation, restartTimeMs, rolloutLabel } from "../../workloads/annotations.ts";
-import { type Fleet, idOfWorkload } from "../../workloads/fleet.ts";
+import { Fleet, idOfWorkload } from "../../workloads/fleet.ts";
 import { skipInWords } from "../../workloads/reasons.ts";
 import { type Decision, type Limits, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "../../workloads/rollout-plan.ts";
+import { isRollouts } from "../../workloads/rollouts.ts";
 import { restartableKinds, Rollout, type Workload } from "../../workloads/workload.ts";
 import { consentLabel } from "./labels.ts";
-import { sidecarsFlags } from "./flags.ts";
+import { sidecarsFleet } from "./controller.ts";
+import { sidecarsFlags, sidecarsOptions } from "./flags.ts";
 
 /** What is known of a workload. */
 interface ShownWorkload {
@@ -53,7 +55,7 @@ interface ShownWorkload {
  * A workload. Those whose pods all have the sidecar that new ones would get are shown as `done` if Keyturn has restarted them, and else not at all.
  * `health` is made from the decision: restart and rolling are progressing, wait is paused, skip is degraded, stuck is failed.
  */
-export interface WorkloadRecord extends RecordBase {
+interface WorkloadRecord extends RecordBase {
   /** `outdated`: to be restarted now. `rolling`: being restarted. `waiting`: will be restarted. `heldBack`: will not be. `unknown`: not known. */
   readonly phase: "outdated" | "rolling" | "done" | "waiting" | "heldBack" | "unknown";
   /** What is wrong with its pods, in one word; absent if nothing is or if it is not known. */
@@ -267,10 +269,16 @@ export function workloadStory(ref: ObjectRef, record: WorkloadRecord): ObjectSto
   };
 }
 
-/** What of them anybody may see; the page looks through `fleetRecords`. */
+/** What the plan of this moment says about them, for a page that may look at the fleet; what anybody may see of those that were restarted, for `keyturn status`. */
 export const sidecarsRecords: Records = {
   layout,
-  watch({ watch, touch, flag, unserved }) {
+  flags: [sidecarsFlags.rolloutTimeout],
+  watch(scope) {
+    const { watch, touch, flag, unserved, viewer } = scope;
+    if (viewer !== "status") {
+      const view = shownFleet(scope);
+      return view && fleetRecords(scope, view);
+    }
     const rolloutTimeoutMs = flag(sidecarsFlags.rolloutTimeout);
     const restartable = Array.from(restartableKinds.values()).filter(({ kind }) => !unserved.includes(kind));
     const caches = restartable.map(({ kind, keep }) => {
@@ -304,6 +312,18 @@ export const sidecarsRecords: Records = {
   },
 };
 
+/** The fleet of this process's controller, or one of the viewer's own, if it may ask what new pods would get. */
+function shownFleet({ running = [], ask, watch, clock, log, flag }: RecordScope): { readonly fleet: Fleet; readonly limits: Limits } | undefined {
+  const rollouts = running.find(isRollouts);
+  const led = rollouts?.fleet();
+  if (rollouts && led) return { fleet: led, limits: rollouts.limits };
+  if (!ask) return undefined;
+  const options = sidecarsOptions(flag);
+  const fleet = new Fleet({ ...ask, watch, clock, asker: "viewer" }, sidecarsFleet(options));
+  void fleet.followRollouts(log);
+  return { fleet, limits: options.limits };
+}
+
 // Looks at the workloads through the controller's own eyes, and plans with its own plan; restarts nothing.
 
 const kinds: readonly Kind[] = [...Array.from(restartableKinds.values(), ({ kind }) => kind), ReplicaSet, Job, Pod];
@@ -324,7 +344,7 @@ export function fleetRecords(
 }
 
 /** As much of a fleet as is shown. */
-export type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
+type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
 
 class FleetRecords implements RecordSource {
   readonly step = "sidecars";

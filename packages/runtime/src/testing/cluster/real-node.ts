@@ -44,7 +44,7 @@ function findProgram(name: string): string | undefined {
 }
 
 /** What a node is made of. */
-export interface RealNodeOptions {
+interface RealNodeOptions {
   readonly binaries: Readonly<Record<(typeof nodeToolNames)[number], string>>;
   /** Archives of the images that pods may use; there is no registry. */
   readonly images: readonly string[];

@@ -73,7 +73,7 @@ export interface WebhookCall {
 }
 
 /** How calls are made. */
-export interface WebhookCallerOptions {
+interface WebhookCallerOptions {
   /** Where a Service is reached instead of by its name. Default: by its name, as within the cluster. */
   readonly resolveService?: ResolveService;
   /** Longer answers are not read. Default 4 MiB: a pod has at most 1.5 MiB. */

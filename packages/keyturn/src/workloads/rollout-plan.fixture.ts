@@ -1,5 +1,19 @@
-// A candidate for tests of what is made of candidates.
-import type { Candidate, WorkloadRef } from "./rollout-plan.ts";
+// Candidates and limits for tests of what is restarted when.
+import type { Candidate, Limits, WorkloadRef } from "./rollout-plan.ts";
+
+const minute = 60_000;
+
+/** The usual limits, with room for so many rollouts at a time. */
+export function limitsFor(maxRollouts: number): Limits {
+  return {
+    maxRollouts,
+    restartDelayMs: 0,
+    cooldownMs: 5 * minute,
+    rolloutTimeoutMs: 10 * minute,
+    continueWhenStuck: false,
+    maintenance: { windows: [], timeZone: "UTC" },
+  };
+}
 
 /** A workload whose pods have another image than new ones would, and that may be restarted; `more` says what else is true of it. */
 export function outdatedCandidate(ref: WorkloadRef, more: Partial<Candidate> = {}): Candidate {
