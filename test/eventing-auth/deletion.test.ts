@@ -1,7 +1,7 @@
 // The way back: the application, then the Secret, then the object, also when somebody is gone for good.
 import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
-import { startFaultProxy } from "@keyturn/runtime/testing";
+import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
@@ -134,6 +134,68 @@ describe("a cluster that does not answer", { concurrent: true }, () => {
     await place.eventSays("Abandoned");
   });
 });
+
+describe("a cluster that answers and does not let go of the Secret", { concurrent: true }, () => {
+  /** Ready, and then its user may not delete any more. */
+  async function clinging(place: IssuingPlace, flags: Readonly<Record<string, string>> = {}): Promise<AsyncDisposable & { relent(): void }> {
+    const proxy = await startFaultProxy(target());
+    await place.putKubeconfig(await readFile(proxy.through(place.parts.targetKubeconfig), "utf8"));
+    await place.putKyma();
+    await place.startOperator({ flags });
+    await place.isReady();
+    const refusal = proxy.inject(answerWith({ status: 403 }, { method: "DELETE" }));
+    await place.deleteKyma();
+    return { relent: () => refusal.remove(), [Symbol.asyncDispose]: () => proxy.stop() };
+  }
+
+  test("is waited for, the condition says until when, and the deletion ends when it does", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using cluster = await clinging(place);
+    await soon(async () =>
+      expect((await place.condition("Ready"))?.message).toMatch(/forbidden.*the deletion waits for it until \d{4}-\d\d-\d\dT.*keyturn\.io\/abandon/),
+    );
+    await place.conditionSays("Ready", "False DeletionWaiting");
+    expect(place.tenant.applications()).toEqual([]);
+    cluster.relent();
+    await leavesNothing(place);
+  });
+
+  test("is given up after the time that was set for it, with an Event", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using _cluster = await clinging(place, { "eventing-auth.deletion-patience": "2s" });
+    await place.isGone();
+    expect(place.tenant.applications()).toEqual([]);
+    expect(await place.eventSays("Abandoned")).toContain("eventing-webhook-auth in the cluster of the runtime was left behind");
+  });
+
+  test("is given up at once if somebody says so", async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    await using _cluster = await clinging(place);
+    await place.conditionSays("Ready", "False DeletionWaiting");
+    await abandon(place, "target");
+    await place.isGone();
+    await place.eventSays("Abandoned");
+  });
+});
+
+test("a cluster that takes connections and says nothing keeps no application alive", { concurrent: true }, async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  await using proxy = await startFaultProxy(target());
+  const operator = await place.ready();
+  await operator.stop();
+  proxy.inject({ on: {}, intervene: async (request, next) => ({ ...(await next(request)), body: silence() }) });
+  await place.putKubeconfig(await readFile(proxy.through(place.parts.targetKubeconfig), "utf8"));
+  await place.deleteKyma();
+  await place.startOperator({ flags: { "eventing-auth.deletion-patience": "2s" } });
+  await place.isGone();
+  expect(place.tenant.applications()).toEqual([]);
+  await place.eventSays("Abandoned");
+});
+
+async function* silence(): AsyncGenerator<Uint8Array> {
+  await new Promise(() => {});
+  yield Buffer.of();
+}
 
 describe("an identity provider that cannot be asked", { concurrent: true }, () => {
   test("holds the deletion up, the condition says why, and it ends when the credentials are back", async () => {

@@ -64,6 +64,22 @@ test(
   },
 );
 
+test(
+  "an application that an answer names by mistake gets no secret and is never deleted; the one that was made is found",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const foreign = place.tenant.directory.create("payroll-sso", { description: "not Keyturn's" });
+    place.tenant.fail("create", { type: "mixed-up", location: `/Applications/v1/${foreign.id}` });
+    await place.ready();
+    await place.isWhole();
+    expect(place.tenant.counters).toMatchObject({ created: 2, secretsCreated: 1 });
+    await place.deleteKyma();
+    await place.isGone();
+    expect(place.tenant.applications()).toEqual([foreign]);
+  },
+);
+
 describe("an application of the runtime's name that was not made for its EventingAuth", { concurrent: true }, () => {
   test.each([1, 2])("stays, and nothing is made until somebody has put that right (%i of them)", async (count) => {
     await using place = await issuingPlace(controlPlane(), target());

@@ -66,3 +66,18 @@ test("what was taken over is cleaned up when its Kyma goes, even if it is the fi
   expect(place.tenant.applications()).toEqual([]);
   expect(await place.targetSecret()).toBeUndefined();
 });
+
+test(
+  "an application that was taken over and is deleted is replaced, although another had written its id into the status",
+  { concurrent: true },
+  async () => {
+    await using place = await issuingPlace(controlPlane(), target());
+    const { id } = await leftByOriginal(place, true);
+    await place.startOperator({ flags: { "eventing-auth.check-interval": "1s" } });
+    await soon(async () => expect((await place.targetSecret())?.metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "keyturn" }));
+    place.tenant.directory.delete(id);
+    await place.eventSays("ApplicationGone");
+    await place.isWhole();
+    expect((await place.auth())?.status?.iasApplication?.uuid).not.toBe(id);
+  },
+);

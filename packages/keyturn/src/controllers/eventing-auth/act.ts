@@ -14,6 +14,7 @@ import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth, providerAnnotation } from "./api.ts";
 import { intentOf } from "./application-choice.ts";
 import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
+import { patienceWithTarget } from "./deletion-plan.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
 import { type Observation, ownerOfObservation, type SharedBySteps } from "./observe.ts";
@@ -145,8 +146,8 @@ async function createApplication(observation: Observation, context: StepContext)
     object,
     tenant: {
       ...known(observation),
-      // Not read: it may take a moment to be shown.
-      application: { id: created.id, clientId: created.clientId, trace: "ours" },
+      // Where a list shows whose an application is, it has to, before it gets a secret: the response may have named another one.
+      ...(!provider.listMade && { application: { id: created.id, clientId: created.clientId, trace: "ours" } }),
       secrets: created.secret ? [{ hint: created.secret.hint, validToMs: undefined }] : [],
     },
   };
@@ -219,14 +220,18 @@ async function replaceApplication(observation: Observation, context: StepContext
   const after = await forgetApplication(observation, context);
   const id = observation.object.status?.iasApplication?.uuid ?? "";
   const problem = providerOf(context).listMade ? "is gone" : "is gone, or can no longer be managed and is left there";
-  const wasOurs = observation.tenant.application === "deleted";
-  if (!wasOurs) context.record({ type: "Warning", reason: "ApplicationGone", message: `application ${id} ${problem}; another one is made` });
+  if (observation.tenant.application === "gone")
+    context.record({ type: "Warning", reason: "ApplicationGone", message: `application ${id} ${problem}; another one is made` });
   return after;
 }
 
-/** Takes the id of an application out of the status. */
+/** Takes the id of an application out of the status, whoever wrote it there: an apply would leave what the predecessor or a person owns. */
 async function forgetApplication(observation: Observation, context: StepContext): Promise<Observation> {
-  return { ...observation, object: await recordStatus(observation, { iasApplication: "none" }, context), tenant: known(observation) };
+  const { name, namespace = "", uid, resourceVersion } = observation.object.metadata;
+  const patch = { metadata: { uid, resourceVersion }, status: { iasApplication: null } };
+  const object = await context.run.client.mergePatch(EventingAuth, { namespace, name }, patch, { ...writerOf(context), subresource: "status" });
+  context.onWritten(object);
+  return { ...observation, object, tenant: known(observation) };
 }
 
 function recordApplication(observation: Observation, id: string, context: StepContext): Promise<Stored<EventingAuth>> {
@@ -235,7 +240,7 @@ function recordApplication(observation: Observation, id: string, context: StepCo
 
 /** As the predecessor has it, the application is there from now on, whatever becomes of the Secret. */
 function reportsOf({ iasApplication }: StatusFacts): ConditionReports {
-  return iasApplication === undefined || iasApplication === "none" ? {} : { application: applicationCreated };
+  return iasApplication === undefined ? {} : { application: applicationCreated };
 }
 
 /** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
@@ -290,8 +295,10 @@ async function issueSecret(step: ActOf<"issue">, observation: Observation, conte
   }
   context.onIssued(step.why);
   context.record(issuedEvents[step.why]);
-  const secrets = [...(after.tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
-  return { ...after, tenant: { ...after.tenant, application: { ...step.application, clientId }, secrets } };
+  // What is known of the credentials before these says nothing about them.
+  const { credentials: _before, ...tenant } = after.tenant;
+  const secrets = [...(tenant.secrets ?? []), { hint: issued.hint, validToMs: undefined }];
+  return { ...after, tenant: { ...tenant, application: { ...step.application, clientId }, secrets } };
 }
 
 /** IAS generates the client ID with the first secret. */
@@ -350,7 +357,15 @@ async function deleteTargetSecret(observation: Observation, context: StepContext
   const secret = secretIn(observation);
   if (!secret) return observation;
   const { uid, resourceVersion } = secret;
-  await askTarget(() => target.client.delete(Secret, observation.settings.targetSecret, { uid, resourceVersion }, context.run.signal));
+  try {
+    await askTarget(() => target.client.delete(Secret, observation.settings.targetSecret, { uid, resourceVersion }, context.run.signal));
+  } catch (cause) {
+    if (!(cause instanceof TargetError)) throw cause;
+    const { isOver, advice } = patienceWithTarget(observation, context.nowMs);
+    if (!isOver) throw new TargetError(`${cause.message}; ${advice}`, { cause });
+    // A cluster that answers and does not let go of the Secret holds the object no longer than one that does not answer.
+    return { ...observation, target: { type: "observed", secret, trouble: { reason: "TargetForbidden", message: cause.message } } };
+  }
   target.wrote(undefined, uid);
   return { ...observation, target: { type: "observed", secret: undefined } };
 }

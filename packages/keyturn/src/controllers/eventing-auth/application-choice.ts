@@ -14,12 +14,21 @@ export function chooseApplication(observation: Observation, nowMs: number): Appl
   const { application } = tenant;
   if (application === undefined) return { type: "look", at: "application", id };
   if (typeof application !== "string") {
-    if (!isOwn(observation, application)) return blocked(notOurs(id));
+    if (!isOwn(observation, application)) return leaveForeign(observation, id);
     if (tenant.secretLost) return { type: "deleteApplication", id };
     return isElsewhere(observation) === false ? application : { type: "locate" };
   }
   // An id in the status is always one that exists or did: a crash while another is made must leave that one to be found.
   return (application === "gone" && (waitForApplication(observation, nowMs) ?? doubtOf(observation))) || { type: "forget" };
+}
+
+/** Somebody else's stands in the status. Our own may be there too, if a response named another one than it had made. */
+function leaveForeign(observation: Observation, id: string): Step {
+  const { namesakes } = observation.tenant;
+  if (namesakes === undefined) return { type: "look", at: "namesakes" };
+  const own = namesakes.find(({ trace }) => trace === "ours");
+  if (own) return { type: "adopt", id: own.id };
+  return intentOf(observation) === undefined ? blocked(notOurs(id)) : { type: "forget" };
 }
 
 /** No id is known: one that was asked for may be there, or somebody names one, or none was ever made. */

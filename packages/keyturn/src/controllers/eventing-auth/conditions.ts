@@ -52,8 +52,8 @@ export function secretFailed(message: string): ConditionReport {
 
 /** What the status is made from, besides reports. */
 export interface StatusFacts {
-  /** `none` takes it out; absent leaves it as it is. */
-  readonly iasApplication?: EventingAuthStatus["iasApplication"] | "none";
+  /** Absent leaves it as it is. */
+  readonly iasApplication?: EventingAuthStatus["iasApplication"];
   readonly secret?: EventingAuthStatus["secret"];
 }
 
@@ -77,7 +77,7 @@ export function reportOf(object: Stored<EventingAuth>, reports: ConditionReports
   }
   const blocker = reports.blocker ? said(reports.blocker) : firstBlocker((type) => conditions[type] ?? findCondition(before?.conditions, type));
   conditions["Ready"] = blocker ?? { status: "True", reason: "Ready", message: "the application and the Secret are there" };
-  const iasApplication = facts.iasApplication === "none" ? undefined : (facts.iasApplication ?? before?.iasApplication);
+  const iasApplication = facts.iasApplication ?? before?.iasApplication;
   const secret = facts.secret ?? before?.secret;
   const fields = { state: blocker ? "NotReady" : "Ready", ...(iasApplication && { iasApplication }), ...(secret && { secret }) } as const;
   return asReport(object, conditions, fields);

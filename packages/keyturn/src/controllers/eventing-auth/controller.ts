@@ -73,7 +73,7 @@ export function issuingController({ selects, settings, provider, openTransport =
     access: issuingAccess(settings, provider.type === "openid"),
     // Twice as many as there may be requests to the identity provider, so that writes to the API servers do not leave its turns unused.
     concurrency: 100,
-    deadlineMs: Math.max(minDeadlineMs, 3 * (provider.timeoutMs ?? 0) + settings.targetTimeoutMs),
+    deadlineMs: Math.max(minDeadlineMs, inOneRun.ofProvider * (provider.timeoutMs ?? 0) + inOneRun.ofTarget * settings.targetTimeoutMs),
     setup(scope) {
       const { clock, random, log } = scope;
       const watches = watchIssuing(scope, settings);
@@ -210,6 +210,11 @@ export function issuingController({ selects, settings, provider, openTransport =
 
 /** What a run may take at least, whatever the flags say. */
 const minDeadlineMs = 60_000;
+/**
+ * Requests that have to come together, each of which may take as long as it may: the application, the well-known document, the list of secrets, a new
+ * secret, its client ID and a token, and the Secret written and read. A run that was cut between them would begin with the same ones for ever.
+ */
+const inOneRun = { ofProvider: 6, ofTarget: 2 } as const;
 
 /** Whether a run goes on to the identity provider: not for an object that is refused, nor while the cluster is away. */
 function asksProvider({ observation: { object, refusal, target } }: Pick<Observed, "observation">): boolean {

@@ -35,7 +35,7 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   }
   // The id of an application is recorded before it gets a secret, so nothing of this object can be in the cluster.
   if (!hasReached) return { type: "release", abandoned: leftBehind };
-  return waitForTarget(observation, { leftBehind, isGivenUp: abandoned.has("target"), nowMs });
+  return waitForTarget(observation, leftBehind, nowMs);
 }
 
 /** The step that deletes what was made for the object; `gone` if there is none any more, `left` if the recorded one is somebody else's. */
@@ -74,23 +74,31 @@ function waitingForProvider(message: string): Idle {
   return waiting({ holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` }, { application: applicationFailed(message) });
 }
 
-interface TargetWait {
-  readonly leftBehind: readonly string[];
-  readonly isGivenUp: boolean;
-  readonly nowMs: number;
+/** How long the object waits for a cluster in which its Secret cannot be deleted, whatever the cluster does instead. */
+export interface TargetPatience {
+  readonly isOver: boolean;
+  readonly untilMs: number;
+  /** What is to be said besides the cluster's own words. */
+  readonly advice: string;
 }
 
-function waitForTarget({ object, target, settings }: Observation, { leftBehind, isGivenUp, nowMs }: TargetWait): Step {
-  const { targetSecret, deletionPatienceMs } = settings;
-  const name = `Secret ${targetSecret.namespace}/${targetSecret.name} in the cluster of the runtime`;
-  const giveUpAtMs = Date.parse(object.metadata.deletionTimestamp ?? "") + deletionPatienceMs;
-  if (isGivenUp || nowMs >= giveUpAtMs) return { type: "release", abandoned: [...leftBehind, name] };
+export function patienceWithTarget({ object, settings }: Observation, nowMs: number): TargetPatience {
+  const { annotations, deletionTimestamp = "" } = object.metadata;
+  const untilMs = Date.parse(deletionTimestamp) + settings.deletionPatienceMs;
+  const advice = `the deletion waits for it until ${new Date(untilMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
+  return { isOver: nowMs >= untilMs || abandonedParts(annotations?.[abandonAnnotation]).has("target"), untilMs, advice };
+}
+
+function waitForTarget(observation: Observation, leftBehind: readonly string[], nowMs: number): Step {
+  const { target, settings } = observation;
+  const { namespace, name } = settings.targetSecret;
+  const { isOver, untilMs, advice } = patienceWithTarget(observation, nowMs);
+  if (isOver) return { type: "release", abandoned: [...leftBehind, `Secret ${namespace}/${name} in the cluster of the runtime`] };
   const trouble = target.type === "unknown" ? undefined : target.trouble;
   const { reason, message } = trouble ?? { reason: "TargetUnreachable", message: "the cluster does not answer" };
-  const until = `the deletion waits for it until ${new Date(giveUpAtMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
   return waiting(
-    { holds: false, reason: "DeletionWaiting", message: `${message}; ${until}` },
-    { target: { holds: false, reason, message }, nextAtMs: giveUpAtMs },
+    { holds: false, reason: "DeletionWaiting", message: `${message}; ${advice}` },
+    { target: { holds: false, reason, message }, nextAtMs: untilMs },
   );
 }
 

@@ -64,6 +64,10 @@ export class IssuingWorld {
   rotateAfterMs = 0;
   overlapMs = 0;
   abandoned: readonly string[] = [];
+  /** For how long client secrets work, and how many were issued. */
+  lifetimeMs: number | undefined;
+  issued = 0;
+  readonly #validTo = new Map<string, number>();
   #made = 0;
 
   get object(): Stored<EventingAuth> {
@@ -186,7 +190,8 @@ export class IssuingWorld {
     if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, trace }) => ({ id, trace })) };
     if (step.at === "others") return { others: this.others };
     const application = this.applications.get(step.id);
-    if (step.at === "secrets") return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: undefined })) };
+    if (step.at === "secrets")
+      return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: this.#validTo.get(hint) })) };
     if (!application) return step.at === "application" ? { application: "gone" } : { candidate: "gone" };
     const observed = { id: application.id, clientId: this.clientIdOf(application), trace: application.trace };
     return step.at === "application" ? { application: observed } : { candidate: { ...observed, hasCredentials: application.secrets.size > 0 } };
@@ -194,7 +199,7 @@ export class IssuingWorld {
 
   /** Undefined if it was cut off in the middle: what is made at the tenant stays, what should have followed does not happen. */
   #act(step: Act, tenant: ObservedTenant, cut: boolean): ObservedTenant | undefined {
-    const record = (iasApplication: { name: string; uuid: string } | "none"): void => {
+    const record = (iasApplication: { name: string; uuid: string }): void => {
       this.#report({}, { iasApplication });
     };
     switch (step.type) {
@@ -218,7 +223,10 @@ export class IssuingWorld {
         record({ name: "runtime", uuid: step.id });
         return { endpoints };
       case "forget":
-        record("none");
+        if (this.status) {
+          const { iasApplication: _gone, ...status } = this.status;
+          this.status = status;
+        }
         return { endpoints };
       case "deleteApplication":
         this.applications.delete(step.id);
@@ -231,11 +239,14 @@ export class IssuingWorld {
         const application = this.applications.get(step.application.id);
         if (!application) return undefined;
         const hint = this.makeSecret(application);
+        this.issued++;
+        if (this.lifetimeMs !== undefined) this.#validTo.set(hint, this.nowMs + this.lifetimeMs);
         if (cut) return undefined;
         const clientSecret = application.secrets.get(hint) ?? "";
         this.putSecret({ application: application.id, credentials: { type: "new", clientId: application.clientId, clientSecret, hint } });
         const { id, clientId, trace } = application;
-        return { ...tenant, application: { id, clientId, trace }, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
+        const { credentials: _before, ...rest } = tenant;
+        return { ...rest, application: { id, clientId, trace }, secrets: [...(tenant.secrets ?? []), { hint, validToMs: undefined }] };
       }
       case "mend":
         this.putSecret(
@@ -250,7 +261,12 @@ export class IssuingWorld {
         }
         return { ...tenant, secrets: tenant.secrets?.filter(({ hint }) => !step.hints.includes(hint)) ?? [] };
       case "check":
-        return { ...tenant, credentials: tokenIssued(this.secret?.issuedAtMs ?? 0) };
+        return {
+          ...tenant,
+          credentials: this.accepts
+            ? tokenIssued(this.secret?.issuedAtMs ?? 0)
+            : { holds: false, reason: "CredentialsRefused", message: "the token endpoint does not accept the credentials" },
+        };
       case "deleteTargetSecret":
         this.secret = this.clientSecret = undefined;
         return tenant;

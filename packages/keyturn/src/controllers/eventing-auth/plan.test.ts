@@ -1,6 +1,6 @@
 // Decisions one by one: what is left alone, what is waited for, what is said.
 import { describe, expect, test } from "vitest";
-import { endpoints, IssuingWorld } from "./issuing-world.fixture.ts";
+import { IssuingWorld } from "./issuing-world.fixture.ts";
 import { planStep } from "./plan.ts";
 
 describe("nothing is done", () => {
@@ -106,6 +106,34 @@ test("an application that is recorded and was made for another object gets no se
   world.deletedAt = new Date(world.nowMs).toISOString();
   world.run();
   expect([world.released, world.abandoned, world.applications.size]).toEqual([true, [`application ${id}`], 1]);
+});
+
+describe("another object's application that the provider named when it was asked for one", () => {
+  const misnamed = (): IssuingWorld => {
+    const world = new IssuingWorld();
+    const { id } = world.makeApplication("other");
+    world.status = { state: "NotReady", iasApplication: { name: "runtime", uuid: id } };
+    world.askedAt = new Date(world.nowMs).toISOString();
+    return world;
+  };
+
+  test("gives way to the one that was made", () => {
+    const world = misnamed();
+    const { id } = world.makeApplication("ours");
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready", iasApplication: { uuid: id } });
+  });
+
+  test("is forgotten if none was made, and another is asked for a minute later", () => {
+    const world = misnamed();
+    world.run();
+    expect([world.status?.iasApplication, world.applications.size]).toEqual([undefined, 1]);
+    world.nowMs += 60_000;
+    // Nobody may have the name besides.
+    world.applications.clear();
+    world.run();
+    expect(world.status).toMatchObject({ state: "Ready" });
+  });
 });
 
 describe("an application of the name without a mark", () => {
@@ -258,25 +286,6 @@ describe("an application that was asked for less than a minute ago and is not th
     world.rememberedAtMs = world.nowMs;
     expect(world.run()).toMatchObject({ type: "idle", nextAtMs: world.nowMs + 1_000 });
     expect(world.applications.size).toBe(0);
-  });
-});
-
-test("a secret that runs out by itself is replaced before that", () => {
-  const world = new IssuingWorld();
-  world.run();
-  world.askedAt = undefined;
-  const [application] = world.applications.values();
-  const [hint = ""] = application?.secrets.keys() ?? [];
-  world.overlapMs = 3_600_000;
-  const tenant = { endpoints, application: { id: application?.id ?? "", clientId: application?.clientId ?? "", trace: "ours" } } as const;
-  const validToMs = world.nowMs + 7_200_000;
-  expect(planStep(world.observe({ ...tenant, secrets: [{ hint, validToMs }] }), world.nowMs)).toMatchObject({
-    type: "idle",
-    nextAtMs: validToMs - 3_600_000,
-  });
-  expect(planStep(world.observe({ ...tenant, secrets: [{ hint, validToMs }] }), validToMs - 3_600_000)).toMatchObject({
-    type: "issue",
-    why: "rotation",
   });
 });
 

@@ -120,27 +120,35 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Se
 
   const hints = secrets.map(({ hint }) => hint);
   const overlaps = provider.type === "open" && provider.secretsOverlap;
-  const issue = (why: "first" | "repair" | "rotation"): Step => ({ type: "issue", why, application, endpoints, known: hints });
-  // Providers that keep one secret at a time may not list it.
-  const state = stateOf(secret, { application, owner, hints: overlaps || hints.length > 0 ? hints : undefined });
-  if (state === "missing" || state === "lost") {
-    const unknown = hints.filter((hint) => hint !== secret?.noted.hint);
-    if (unknown.length > maxUnknownSecrets) return { type: "deleteSecrets", id: application.id, hints: unknown };
-    return issue(observation.object.status?.secret ? "repair" : "first");
-  }
+  const unknown = hints.filter((hint) => hint !== secret?.noted.hint);
+  const issue = (why: "first" | "repair" | "rotation"): Step => {
+    // In a Secret that was adopted, any of them may be in use.
+    if (unknown.length > maxUnknownSecrets && (why !== "rotation" || secret?.noted.hint !== undefined))
+      return { type: "deleteSecrets", id: application.id, hints: unknown };
+    return { type: "issue", why, application, endpoints, known: hints };
+  };
+  const state = stateOf(secret, { application, owner });
+  if (state === "missing" || state === "lost") return issue(observation.object.status?.secret ? "repair" : "first");
   const { rotateAfterMs, overlapMs, checkCredentials } = settings;
   const { issuedAtMs, noted } = state.secret;
+  const isUnlisted = noted.hint !== undefined && !hints.includes(noted.hint);
+  // Providers that keep one secret at a time may not list it; if they list one, that is the one.
+  if (isUnlisted && !overlaps && hints.length > 0) return issue("repair");
+  const unlisted = isUnlisted && overlaps ? lookAtUnlisted(observation, issuedAtMs, nowMs) : undefined;
+  if (unlisted === "lost") return issue("repair");
+  if (unlisted && "type" in unlisted) return unlisted;
   const validToMs = secrets.find(({ hint }) => hint === noted.hint)?.validToMs;
   const rotateAtMs = earliest([
     rotateAfterMs > 0 ? issuedAtMs + rotateAfterMs : undefined,
-    validToMs === undefined ? undefined : validToMs - overlapMs,
+    // One that never works for as long as the overlap is not replaced again and again.
+    validToMs === undefined ? undefined : Math.max(validToMs - overlapMs, (issuedAtMs + validToMs) / 2),
   ]);
   if (rotateAtMs !== undefined && nowMs >= rotateAtMs) return issue("rotation");
   if (state.type === "incomplete" || state.secret.tokenUrl !== endpoints.tokenUrl || state.secret.certsUrl !== endpoints.jwksUrl) {
     return { type: "mend", application, endpoints };
   }
   // Whose hint is not known may be in use: where a Secret was adopted, nothing is deleted before the first rotation.
-  const old = noted.hint === undefined || !overlaps ? [] : hints.filter((hint) => hint !== noted.hint);
+  const old = noted.hint === undefined || !overlaps || isUnlisted ? [] : unknown;
   if (old.length > 0 && nowMs >= issuedAtMs + overlapMs) return { type: "deleteSecrets", id: application.id, hints: old };
 
   const sweep = sweepDuplicates(observation, application, nowMs);
@@ -152,6 +160,7 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Se
     complete: credentials?.holds ?? true,
     nextAtMs: earliest([
       rotateAtMs,
+      unlisted?.nextAtMs,
       sweep.nextAtMs,
       old.length > 0 ? issuedAtMs + overlapMs : undefined,
       credentials?.holds === false ? nowMs + checkAgainMs : undefined,
@@ -159,19 +168,29 @@ function planSecret(observation: Observation, { application, secret, nowMs }: Se
   };
 }
 
+/**
+ * The client secret is not on the provider's list, which may be late, or wrong for ever. That it is gone is proven by the token endpoint alone, once a
+ * new one has had the time to become known there.
+ */
+function lookAtUnlisted({ tenant, settings }: Observation, issuedAtMs: number, nowMs: number): "lost" | Step | { readonly nextAtMs: number } {
+  const knownByMs = issuedAtMs + settings.shownWithinMs;
+  if (issuedAtMs <= nowMs && nowMs < knownByMs) return { nextAtMs: knownByMs };
+  if (!tenant.credentials) return { type: "check" };
+  return tenant.credentials.reason === "CredentialsRefused" ? "lost" : { nextAtMs: nowMs + checkAgainMs };
+}
+
 type SecretState = "missing" | "lost" | { readonly type: "good" | "incomplete"; readonly secret: TargetSecret };
 
 /** What the Secret in the cluster is worth. */
 function stateOf(
   secret: TargetSecret | undefined,
-  { application, owner, hints }: { readonly application: Application; readonly owner: Owner; readonly hints: readonly string[] | undefined },
+  { application, owner }: { readonly application: Application; readonly owner: Owner },
 ): SecretState {
   if (!secret) return "missing";
   if (!isUsedBy(secret, application) || secret.digest === undefined) return "lost";
   const { noted } = secret;
-  // Edited, or deleted at the identity provider.
+  // Edited.
   if (noted.digest !== undefined && noted.digest !== secret.digest) return "lost";
-  if (hints && noted.hint !== undefined && !hints.includes(noted.hint)) return "lost";
   const isComplete = ownershipOfTarget(secret, owner) === "ours" && noted.application === application.id && noted.digest !== undefined;
   return { type: isComplete ? "good" : "incomplete", secret };
 }

@@ -18,7 +18,9 @@ const bookmark = (resourceVersion: string) =>
 
 /** A cluster that answers as it is set up to. */
 class ScriptedCluster implements Transport {
-  answer: { readonly type: "refused" } | { readonly type: "status"; readonly status: number } | { readonly type: "watch" } = { type: "watch" };
+  answer: { readonly type: "refused" } | { readonly type: "status"; readonly status: number } | { readonly type: "watch" | "silence" } = {
+    type: "watch",
+  };
   #push: ((chunk: Uint8Array | undefined) => void) | undefined;
   watches = 0;
   isClosed = false;
@@ -28,7 +30,7 @@ class ScriptedCluster implements Transport {
     if (this.answer.type === "status")
       return Promise.resolve({ status: this.answer.status, headers: { "content-type": "application/json" }, body: chunks([]) });
     this.watches++;
-    const queue: (Uint8Array | undefined)[] = [bookmark("5")];
+    const queue: (Uint8Array | undefined)[] = this.answer.type === "silence" ? [] : [bookmark("5")];
     let wake = (): void => {};
     this.#push = (chunk) => {
       queue.push(chunk);
@@ -92,6 +94,23 @@ test("is being connected to until its first answer, which is reported", async ()
   await clock.advance(0);
   expect(target.observe()).toEqual({ type: "observed", secret: undefined });
   expect(changes()).toBeGreaterThan(0);
+});
+
+test("that takes the connection and never shows what it has is unreachable after half a minute, until it does", async () => {
+  const cluster = new ScriptedCluster();
+  cluster.answer = { type: "silence" };
+  const { clock, target, changes } = open(cluster);
+  await clock.advance(29_000);
+  expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetConnecting" } });
+  const before = changes();
+  await clock.advance(1_000);
+  expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetUnreachable" } });
+  expect(changes()).toBeGreaterThan(before);
+  cluster.answer = { type: "watch" };
+  await clock.advance(60_000);
+  cluster.say(bookmark("5"));
+  await clock.advance(0);
+  expect(target.observe()).toEqual({ type: "observed", secret: undefined });
 });
 
 test.each([400, 422])("is in no trouble when it declines to stream the first list with %i, as older servers do", async (status) => {

@@ -68,6 +68,8 @@ type OpenTargetTransport = (
 const { targetBodyBytes: maxBodyBytes, targetHeadBytes: maxHeadBytes, kubeconfigBytes: maxKubeconfigBytes } = limits;
 /** A cluster that was reached before may be away for this long before that is reported: API servers restart. */
 const blipMs = 30_000;
+/** A cluster that takes a connection and has not shown what it has by then is no better than one that takes none. */
+const firstAnswerMs = 30_000;
 
 /** Opened when made, until it is closed. Watches by itself, and never keeps anybody waiting. */
 export class Target {
@@ -78,6 +80,8 @@ export class Target {
   readonly #caches: Caches;
   readonly #cache: Cache<TargetSecret>;
   readonly #closed = new AbortController();
+  readonly #connecting: Timer;
+  #isLate = false;
   #trouble: TargetTrouble | undefined;
   #troubleSinceMs: number | undefined;
   #blip: Timer | undefined;
@@ -99,17 +103,16 @@ export class Target {
     // The first list of a cluster without the Secret changes nothing in the cache, and is what was waited for.
     this.#cache.whenSynced(this.#closed.signal).then(onChange, () => undefined);
     this.#caches.start(this.#closed.signal);
+    this.#connecting = clock.setTimer(firstAnswerMs, () => {
+      this.#isLate = true;
+      onChange();
+    });
   }
 
   /** What is known now. */
   observe(): ObservedTarget {
     const trouble = this.#lastingTrouble();
-    if (!this.#cache.synced) {
-      return {
-        type: "unobserved",
-        trouble: trouble ?? { reason: "TargetConnecting", message: `the first answer of ${this.#options.connection.server} is awaited` },
-      };
-    }
+    if (!this.#cache.synced) return { type: "unobserved", trouble: trouble ?? this.#connectingTrouble() };
     const secret = this.#written ? this.#written.secret : this.#cache.get(keyOf(this.#options.place));
     return { type: "observed", secret, ...(trouble && { trouble }) };
   }
@@ -131,9 +134,16 @@ export class Target {
   }
 
   close(): void {
+    this.#connecting.cancel();
     this.#blip?.cancel();
     this.#closed.abort(new Error("the connection to the runtime's cluster is closed"));
     this.#transport.close();
+  }
+
+  #connectingTrouble(): TargetTrouble {
+    const { server } = this.#options.connection;
+    if (!this.#isLate) return { reason: "TargetConnecting", message: `the first answer of ${server} is awaited` };
+    return { reason: "TargetUnreachable", message: `${server} has not shown the Secret, or that there is none, within ${firstAnswerMs / 1000} s` };
   }
 
   /** Once it has been reached, trouble counts when it lasts. */

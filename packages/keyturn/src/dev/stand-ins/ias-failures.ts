@@ -31,7 +31,7 @@ function stepOf(method: string, steps: Readonly<Record<string, IasStep>>, applic
 }
 
 /**
- * A way to fail. All but `lost-answer`, `truncated` and `slow` leave the state as it was.
+ * A way to fail. All but `lost-answer`, `truncated`, `slow` and `mixed-up` leave the state as it was.
  * - `status`: an error answer, by default with IAS's error body; `retryAfter` becomes the header.
  * - `hang`: no answer for as long as the client waits.
  * - `cut`: the connection is closed without an answer.
@@ -41,6 +41,7 @@ function stepOf(method: string, steps: Readonly<Record<string, IasStep>>, applic
  * - `html`: a page of a proxy in between, with status 200.
  * - `body`: an answer with another body, by default of JSON's type and with status 200.
  * - `redirect`: to another address.
+ * - `mixed-up`: the request has its effect, and the answer names another thing than was made.
  */
 export type IasFailure =
   | { readonly type: "status"; readonly status: number; readonly body?: unknown; readonly retryAfter?: string }
@@ -51,7 +52,8 @@ export type IasFailure =
   | { readonly type: "slow"; readonly delayMs: number }
   | { readonly type: "html" }
   | { readonly type: "body"; readonly text: string; readonly contentType?: string; readonly status?: number }
-  | { readonly type: "redirect"; readonly location: string };
+  | { readonly type: "redirect"; readonly location: string }
+  | { readonly type: "mixed-up"; readonly location: string };
 
 /** A failure that was switched on. */
 export interface ActiveFailure {

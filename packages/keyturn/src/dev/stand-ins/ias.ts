@@ -159,7 +159,7 @@ export class IasStandIn implements AsyncDisposable {
     if (failure?.type === "lost-answer") return void outgoing.destroy();
     if (failure?.type === "truncated") return truncate(outgoing, answer);
     if (failure?.type === "slow") await sleep(this.#clock, failure.delayMs);
-    send(outgoing, answer);
+    send(outgoing, failure?.type === "mixed-up" ? { ...answer, headers: { ...answer.headers, location: failure.location } } : answer);
   }
 
   async #notify(...step: Parameters<StepListener>): Promise<void> {
