@@ -75,7 +75,7 @@ function waitingForProvider(message: string): Idle {
 }
 
 /** How long the object waits for a cluster in which its Secret cannot be deleted, whatever the cluster does instead. */
-export interface TargetPatience {
+interface TargetPatience {
   readonly isOver: boolean;
   readonly untilMs: number;
   /** What is to be said besides the cluster's own words. */
