@@ -7,6 +7,8 @@ import { jwksFeature } from "./controllers/jwks/feature.ts";
 import { rotationFeature } from "./controllers/rotation/feature.ts";
 import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
 import type { Feature, FeatureName } from "./feature/feature.ts";
+import { isRollouts, rolloutsController } from "./workloads/rollouts.ts";
+import { unitedOptions } from "./workloads/rollouts-options.ts";
 
 /** Every feature that this build has. */
 export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
@@ -27,7 +29,15 @@ type Texts = Readonly<Record<string, string | undefined>>;
 
 /** The controllers of some features, with their flags read. */
 export function controllersOf(chosen: readonly Feature[], given: Texts, environment: Texts): readonly ControllerDefinition[] {
-  return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
+  return withOneRollouts(chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag)));
+}
+
+/** One controller in place of several that restart workloads: each workload is restarted once, for all that want it, and there is one budget. */
+function withOneRollouts(definitions: readonly ControllerDefinition[]): readonly ControllerDefinition[] {
+  const [first, ...others] = definitions.filter(isRollouts);
+  if (!first || others.length === 0) return definitions;
+  const united = rolloutsController(others.reduce((options, other) => unitedOptions(options, other.options), first.options));
+  return definitions.flatMap((definition) => (definition === first ? [united] : isRollouts(definition) ? [] : [definition]));
 }
 
 /** The controllers of each feature with these flags, as their Leases name them. */

@@ -30,6 +30,7 @@ import {
   lastOf,
   type Limits,
   type ObservedFleet,
+  type Records,
   splitDigest,
   type WorkloadId,
   workloadId,
@@ -58,6 +59,8 @@ interface FleetScope extends Pick<ControllerScope, "watch"> {
   readonly asker: "operator" | "viewer";
   /** The API server's time. Default: the clock's. */
   readonly now?: () => number;
+  /** Default: it cannot be had. */
+  readonly installationKey?: ControllerScope["installationKey"];
 }
 
 /** What is known of one id. */
@@ -113,6 +116,7 @@ export class Fleet {
         metrics,
         signal,
         asker,
+        installationKey: () => scope.installationKey?.(signal) ?? Promise.resolve(undefined),
         isWanted: () => asker === "viewer" || this.isLed,
         workloads,
         namespaces,
@@ -308,7 +312,8 @@ export class Fleet {
   #candidateOf(id: WorkloadId, workload: DeepReadonly<Workload> | undefined, found: readonly Found[]): Candidate | undefined {
     const wanted = combined(found, workload?.restartedFor);
     const inspection = this.#refusal(id, workload, wanted.inspection)?.failure ?? wanted.inspection;
-    if (inspection.type === "current" && !workload?.restarting) return undefined;
+    const records = workload && this.#recordsOf(workload, found);
+    if (inspection.type === "current" && !workload?.restarting && !records) return undefined;
     const { progress = "finished", restarting = false, isStarted = true, generation = 0, paused, restartedFor } = workload ?? {};
     return {
       ref: workloadRef(id),
@@ -324,16 +329,43 @@ export class Fleet {
       blocker: workload?.blocker ?? wanted.blocker,
       paused,
       restartedFor,
+      records,
+      untried: found.flatMap(({ finding }) => finding?.untried ?? []),
+      priority: Math.max(0, ...found.map(({ finding }) => finding?.priority ?? 0)),
     };
+  }
+
+  /** What is to be written of what its pods were started with, as far as it does not stand there. */
+  #recordsOf({ records }: DeepReadonly<Workload>, found: readonly Found[]): Records | undefined {
+    const annotations = new Map(this.#options.inspectors.map(({ name, recordAnnotation }) => [name, recordAnnotation]));
+    const due = (record: (finding: Finding) => string | undefined): Readonly<Record<string, string>> =>
+      Object.fromEntries(
+        found.flatMap(({ name, finding }) => {
+          const annotation = annotations.get(name);
+          const text = finding && record(finding);
+          return annotation === undefined || text === undefined || records[annotation] === text ? [] : [[annotation, text]];
+        }),
+      );
+    const now = due(({ record }) => record);
+    const withRestart = due(({ record, recordOfRestart = record }) => recordOfRestart);
+    return Object.keys({ ...now, ...withRestart }).length > 0 ? { now, withRestart } : undefined;
   }
 
   #watch(kind: Kind): void {
     const { keep } = restartableKinds.get(kind.kind) ?? {};
     if (!keep) throw new Error(`there is no way to restart a ${kind.kind}`);
     const { selects, skipNamespaces, inspectors } = this.#options;
-    const choices = { selects, reads: (name: string) => inspectors.some(({ reads }) => reads?.(name)) };
+    const choices = {
+      selects,
+      reads: (name: string) => inspectors.some(({ reads }) => reads?.(name)),
+      records: inspectors.flatMap(({ recordAnnotation }) => recordAnnotation ?? []),
+    };
     const keepWorkload = (object: Stored<KubeObject>): Workload => keep(object, choices);
-    const cache = this.#scope.watch(kind, { ...fieldsOutside(skipNamespaces), keep: keepWorkload });
+    const indexes: Record<string, (workload: DeepReadonly<Workload>) => readonly string[]> = Object.assign(
+      {},
+      ...inspectors.map((each) => each.indexes),
+    );
+    const cache = this.#scope.watch(kind, { ...fieldsOutside(skipNamespaces), keep: keepWorkload, indexes });
     this.workloads.set(kind.kind, cache);
     cache.subscribe(({ key }) => this.#isDue([idOfWorkload(kind, key)]));
   }

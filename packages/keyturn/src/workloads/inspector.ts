@@ -13,6 +13,10 @@ export interface InspectorDefinition {
   readonly access: readonly AccessRule[];
   /** Names of the labels and annotations of workloads that it reads. Default none. */
   readonly reads?: (name: string) => boolean;
+  /** The annotation of workloads in which it keeps what their pods were started with; it is read too. Default none. */
+  readonly recordAnnotation?: string;
+  /** Indexes over the workloads of each kind. Default none. */
+  readonly indexes?: Readonly<Record<string, (workload: DeepReadonly<Workload>) => readonly string[]>>;
   /** What Events say of restarts that it asked for. */
   readonly events: RestartEvents;
   /** Declares watches. Called once for each fleet, before anything is inspected. */
@@ -37,6 +41,8 @@ export interface InspectorScope extends Pick<ControllerScope, "watch"> {
   readonly metrics: Metrics | undefined;
   /** Aborts when nobody will inspect any more. */
   readonly signal: AbortSignal;
+  /** The installation's own key; undefined if it cannot be had here. */
+  installationKey(this: void): Promise<Uint8Array | undefined>;
   /** `operator`: with the operator's rights and from within the cluster. `viewer`: with the rights of somebody who looks, from anywhere. */
   readonly asker: "operator" | "viewer";
   /** Whether somebody wants inspections at present: nobody is asked on behalf of a standby. */
@@ -84,6 +90,14 @@ export interface Finding {
   readonly blocker: SkipReason | undefined;
   /** When to look again, unless `due` says so earlier. */
   readonly againInMs: number | undefined;
+  /** What is to stand in the inspector's annotation; it is written without a restart. Default: what stands there. */
+  readonly record?: string | undefined;
+  /** The same once the workload is restarted for what the inspection says; it is written with the restart. */
+  readonly recordOfRestart?: string | undefined;
+  /** Those parts of the digest that no workload has come through healthy yet: one takes them first. Default none. */
+  readonly untried?: readonly string[];
+  /** Of several that are due, those with the highest are first. Default 0. */
+  readonly priority?: number;
 }
 
 /** Counts and shows for an inspector. */

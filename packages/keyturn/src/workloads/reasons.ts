@@ -12,6 +12,7 @@ const waitReasons = {
   FirstPod: {
     meaning: "Nobody could be asked whether new pods would be admitted: the first new pod of another workload of the namespace is waited for.",
   },
+  FirstHealthy: { meaning: "Another workload takes the same change first; once it is healthy, the others follow." },
   RolloutLimit: { meaning: "As many workloads as may are rolling." },
   ClockSkew: { meaning: "The operator's clock and the API server's differ too much; nothing is restarted until they agree." },
 } as const satisfies ReasonTable;

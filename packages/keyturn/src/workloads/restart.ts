@@ -21,23 +21,38 @@ export interface RestartTarget {
 export function restartWorkload(
   client: Client,
   target: RestartTarget,
-  { nowMs, digest }: { readonly nowMs: number; readonly digest: string },
+  { nowMs, digest, records }: { readonly nowMs: number; readonly digest: string; readonly records?: Annotations | undefined },
 ): Promise<unknown> {
   const labels = { [rolloutLabel]: rolloutLabelValue };
-  return applyRestart(client, target, { labels, annotations: { [restartedForAnnotation]: digest }, restartedAt: restartTime(nowMs) });
+  const annotations = { ...target.workload.records, ...records, [restartedForAnnotation]: digest };
+  return applyRestart(client, target, { labels, annotations, restartedAt: restartTime(nowMs) });
 }
 
 /** Takes the label off; what the restart was for stays written down unless it helped. */
-export function finishRollout(client: Client, target: RestartTarget, { helped }: { readonly helped: boolean }): Promise<unknown> {
+export function finishRollout(
+  client: Client,
+  target: RestartTarget,
+  { helped, records }: { readonly helped: boolean; readonly records?: Annotations | undefined },
+): Promise<unknown> {
   const { restartedAt, restartedFor } = target.workload;
-  const annotations = helped || restartedFor === undefined ? {} : { annotations: { [restartedForAnnotation]: restartedFor } };
+  const kept = helped || restartedFor === undefined ? {} : { [restartedForAnnotation]: restartedFor };
   // The time is applied again as it is: a field that its manager no longer applies is removed, and that would roll the workload.
-  return applyRestart(client, target, { ...annotations, restartedAt });
+  return applyRestart(client, target, { annotations: { ...target.workload.records, ...records, ...kept }, restartedAt });
 }
+
+/** Writes down what the pods were started with, and leaves all else as it is: nothing is rolled. */
+export function recordWorkload(client: Client, target: RestartTarget, records: Annotations): Promise<unknown> {
+  const { restartedAt, restartedFor, restarting, records: known } = target.workload;
+  const kept = restartedFor === undefined ? {} : { [restartedForAnnotation]: restartedFor };
+  const labels = restarting ? { labels: { [rolloutLabel]: rolloutLabelValue } } : {};
+  return applyRestart(client, target, { ...labels, annotations: { ...known, ...records, ...kept }, restartedAt });
+}
+
+type Annotations = Readonly<Record<string, string>>;
 
 interface RestartFields {
   readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
+  readonly annotations: Annotations;
   readonly restartedAt: string | undefined;
 }
 

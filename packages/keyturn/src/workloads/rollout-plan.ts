@@ -60,6 +60,18 @@ export interface Candidate {
   readonly restartedFor: string | undefined;
   /** A restart, or the end of one, that the API server did not take: until when it is not tried again. */
   readonly refused?: Blocker | undefined;
+  /** Annotations in which inspectors keep what its pods were started with, as far as they are to be written. Default none. */
+  readonly records?: Records | undefined;
+  /** Parts of the digest that no workload has come through healthy yet. Default none. */
+  readonly untried?: readonly string[];
+  /** Of several that are due, those with the highest are first. Default 0. */
+  readonly priority?: number;
+}
+
+/** Annotations by name: what is to stand there without a restart, and with one. */
+export interface Records {
+  readonly now: Readonly<Record<string, string>>;
+  readonly withRestart: Readonly<Record<string, string>>;
 }
 
 /** How much may happen at a time. */
@@ -126,8 +138,10 @@ export interface Row {
 
 /** The plan. */
 interface RolloutPlan {
-  /** All candidates, by id. */
+  /** All candidates that there is something to say about, by id. */
   readonly rows: readonly Row[];
+  /** Those of which only is to be written down what their pods were started with. */
+  readonly unrecorded: readonly WorkloadId[];
   /** When time alone changes the plan; undefined if only a change of the fleet can. */
   readonly nextAtMs: number | undefined;
 }
@@ -142,6 +156,7 @@ const restartTimeStepMs = 1000;
 export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number): RolloutPlan {
   const { memory } = fleet;
   const candidates = fleet.candidates
+    .filter(({ inspection, restarting }) => inspection.type !== "current" || restarting)
     .map((candidate) => ({ id: workloadId(candidate.ref), candidate, remembered: rememberedOf(memory, candidate) }))
     .sort((left, right) => (left.id < right.id ? -1 : 1));
   const labelled = new Map(fleet.rolling);
@@ -166,8 +181,12 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   const late = Array.from(rolling).filter(([, { sinceMs }]) => isLate(sinceMs, limits, nowMs));
   const stuck = new Set(late.flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : [id])));
   const stuckNamespaces = new Set(limits.continueWhenStuck ? [] : Array.from(stuck, (id) => workloadRef(id).namespace));
+  const restartedFor = (id: WorkloadId): string =>
+    memory?.get(id)?.restartedFor ?? candidates.find((each) => each.id === id)?.candidate.restartedFor ?? "";
   const pace = new Pace(fleet, limits, {
     nowMs,
+    // What was broken before shows nothing of what it was restarted for.
+    tried: new Set(Array.from(rolling).flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : changesOf(id, splitDigest(restartedFor(id)))))),
     // What was broken before gets its time like others, and no more. What is stuck takes one room for each namespace: with all of it, one tenant would stop the fleet.
     rolling: rolling.size - late.length + stuckNamespaces.size,
     stuckNamespaces,
@@ -195,7 +214,9 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     else due.push(each);
   }
   const isUnhealthy = ({ candidate }: (typeof due)[number]): number => Number(candidate.progress === "unhealthy");
-  for (const { id, candidate } of due.toSorted((left, right) => isUnhealthy(left) - isUnhealthy(right))) decisions.set(id, pace.next(candidate));
+  const priority = ({ candidate }: (typeof due)[number]): number => candidate.priority ?? 0;
+  const inOrder = due.toSorted((left, right) => isUnhealthy(left) - isUnhealthy(right) || priority(right) - priority(left));
+  for (const { id, candidate } of inOrder) decisions.set(id, pace.next(candidate));
 
   const rows = candidates.map(({ id, candidate: { ref, inspection, by } }): Row => {
     const why = inspection.type === "current" ? "" : inspection.message;
@@ -210,7 +231,15 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
         : undefined,
     ),
   ];
-  return { rows, nextAtMs: earliest(times) };
+  const written = new Set(rows.flatMap(({ id, decision }) => (decision.type === "restart" || decision.type === "finish" ? [id] : [])));
+  const unrecorded = fleet.candidates.filter(({ records, paused }) => records && Object.keys(records.now).length > 0 && !pauseOf(paused, nowMs));
+  const unrecordedIds = unrecorded.map(({ ref }) => workloadId(ref)).filter((id) => !written.has(id));
+  return { rows, unrecorded: unrecordedIds, nextAtMs: earliest(times) };
+}
+
+/** The changes that parts of digests stand for, wherever else in the namespace they are waited for. */
+function changesOf(id: WorkloadId, parts: readonly string[]): readonly string[] {
+  return parts.map((part) => `${workloadRef(id).namespace} ${part}`);
 }
 
 /** What is remembered of this very workload, if its restart took place. */
@@ -292,18 +321,21 @@ class Pace {
   readonly #stuckNamespaces: ReadonlySet<string>;
   /** Those in which the first new pod of a restart is not there yet. */
   readonly #startingNamespaces: Set<string>;
+  /** Changes that a workload which is rolling, or about to, takes first. */
+  readonly #tried: Set<string>;
   #free: number;
   #halt: Decision | undefined;
 
   constructor(
     { lastRestartMs, sentMs = 0, memory, blocker }: ObservedFleet,
     limits: Limits,
-    { nowMs, rolling, stuckNamespaces, startingNamespaces }: PaceState,
+    { nowMs, rolling, stuckNamespaces, startingNamespaces, tried }: PaceState,
   ) {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#stuckNamespaces = stuckNamespaces;
     this.#startingNamespaces = new Set(startingNamespaces);
+    this.#tried = new Set(tried);
     this.#free = limits.maxRollouts === 0 ? Infinity : limits.maxRollouts - rolling;
     const opensMs = nextOpeningMs(limits.maintenance, nowMs);
     if (blocker) this.#halt = { type: "wait", reason: blocker.reason, untilMs: blocker.untilMs, message: blocker.message };
@@ -314,12 +346,16 @@ class Pace {
   }
 
   /** Decides about the next workload that is due. */
-  next({ ref: { namespace }, inspection, isUnchecked }: Candidate): Decision {
+  next({ ref, inspection, isUnchecked, untried = [] }: Candidate): Decision {
+    const { namespace } = ref;
+    const changes = changesOf(workloadId(ref), untried);
     // One namespace's trouble stops that namespace; the fleet stops when all of its room is taken.
     if (this.#stuckNamespaces.has(namespace)) return { type: "wait", reason: "RolloutStuck", untilMs: undefined };
     if (this.#halt) return this.#halt;
     if (isUnchecked && this.#startingNamespaces.has(namespace)) return { type: "wait", reason: "FirstPod", untilMs: undefined };
+    if (changes.some((change) => this.#tried.has(change))) return { type: "wait", reason: "FirstHealthy", untilMs: undefined };
     if (this.#free <= 0) return { type: "wait", reason: "RolloutLimit", untilMs: undefined };
+    for (const change of changes) this.#tried.add(change);
     this.#free--;
     this.#startingNamespaces.add(namespace);
     this.#delayFrom(this.#nowMs);
@@ -340,6 +376,7 @@ interface PaceState {
   readonly rolling: number;
   readonly stuckNamespaces: ReadonlySet<string>;
   readonly startingNamespaces: ReadonlySet<string>;
+  readonly tried: ReadonlySet<string>;
 }
 
 /** The last of these restarts; one in the future was not written by our clock, and says nothing about when it was. */

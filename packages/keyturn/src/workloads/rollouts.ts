@@ -1,54 +1,39 @@
 // The one controller that restarts workloads, for all inspectors. A key per workload keeps its inspection up to date; one key for all of them plans and restarts,
 // because what may happen at a time is counted over all.
 import {
-  type AccessRule,
   type Blocker,
   type ControllerDefinition,
   type ControllerScope,
   conflictReason,
-  DaemonSet,
-  Deployment,
   earliest,
   type HeldBack,
   isApiError,
   isConflict,
-  Namespace,
   type Plan,
   type PlannedEvent,
   type Planner,
-  Pod,
   type Reconcile,
   reconcileWith,
   type Run,
-  StatefulSet,
   type StatusObject,
   type Step,
   TerminalError,
   TransientError,
 } from "@keyturn/runtime";
-import type { ReasonTable } from "../feature/feature.ts";
 import { rolloutLabel } from "./annotations.ts";
 import { DryRun } from "./dry-run.ts";
-import { Fleet, type FleetOptions, restartInput } from "./fleet.ts";
+import { Fleet, restartInput } from "./fleet.ts";
 import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
-import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
+import { controllerName, finishRollout, recordWorkload, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
-import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
-import { restartableKinds, Rollout, type Workload } from "./workload.ts";
-
-/** How the controller works. */
-interface RolloutsOptions extends FleetOptions {
-  readonly limits: Limits;
-  /** Restarts nothing and records nothing, whatever the rest of the operator does. */
-  readonly dryRun: boolean;
-  /** Of all inspectors. */
-  readonly reasons: ReasonTable;
-}
+import { type Candidate, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
+import { rememberedAfter, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { rolloutsAccess, type RolloutsOptions } from "./rollouts-options.ts";
+import { restartableKinds, type Workload } from "./workload.ts";
 
 /** The controller, with the fleet that others of this process may look through too, whether or not it leads. */
 export interface RolloutsDefinition extends ControllerDefinition {
-  readonly limits: Limits;
+  readonly options: RolloutsOptions;
   /** Undefined until the controller is set up. */
   readonly fleet: () => Fleet | undefined;
 }
@@ -59,6 +44,8 @@ const fleetKey = "fleet";
 const planAfterMs = 20;
 /** So many workloads are looked at once more, and restarted, in one run; the next run goes on. Each takes two requests, and a run has a minute. */
 const restartsPerRun = 16;
+/** Of so many is written down in one run what their pods were started with. */
+const recordsPerRun = 64;
 /** The next run, if there is more to restart; and if nothing of what was looked at could be restarted after all. */
 const goOnMs = 20;
 const lookAgainMs = 1000;
@@ -74,12 +61,13 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
     // Most runs only compare strings; nobody who is asked is waited for.
     concurrency: 16,
     backoff: { firstMs: 1000, maxMs: 300_000, spread: 0.2 },
-    limits: options.limits,
+    options,
     fleet: () => fleet,
     setup(scope) {
       const { watch, client, clock, log, metrics, closed: signal, enqueue, trigger, serverAheadMs } = scope;
       const now = (): number => clock.now() + (serverAheadMs() ?? 0);
-      fleet = new Fleet({ watch, client, clock, metrics, signal, now, asker: "operator" }, options);
+      const { installationKey } = scope;
+      fleet = new Fleet({ watch, client, clock, metrics, signal, now, asker: "operator", installationKey }, options);
       void fleet.followRollouts(log);
       fleet.onDue((id) => enqueue(id));
       fleet.onChange(() => enqueue(fleetKey, { afterMs: planAfterMs }));
@@ -118,9 +106,10 @@ type ObservedAll = Extract<Observed, { readonly type: "fleet" }>;
 /** What caches cannot say: who is rolling, and how these fare right now. */
 type Look = { readonly type: "rolling" } | { readonly type: "workloads"; readonly ids: readonly WorkloadId[] };
 
-/** A restart, or the end of one; and before it, what is remembered of it. */
+/** A restart, or the end of one; and before it, what is remembered of it. Or only what pods were started with is written down. */
 type Action =
   | { readonly type: "restart" | "finish"; readonly row: Row }
+  | { readonly type: "record"; readonly id: WorkloadId }
   | { readonly type: "remember"; readonly rows: readonly Row[]; readonly nowMs: number };
 
 interface RolloutsPlan extends Plan<Look, Action> {
@@ -175,7 +164,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   plan(observed: Observed, { nowMs, refused, clockSkew }: Parameters<Planner<Observed>["plan"]>[1]): RolloutsPlan {
     if (observed.type === "workload") return { rows: undefined, steps: [], status: [], nextAtMs: observed.againAtMs };
     const fleet = { ...withFresh(observed, refused), blocker: clockSkew };
-    const { rows, nextAtMs } = planRollouts(fleet, this.#options.limits, nowMs);
+    const { rows, unrecorded, nextAtMs } = planRollouts(fleet, this.#options.limits, nowMs);
     const due = rows.filter(({ decision }) => decision.type === "restart");
     // Nothing is written in a dry run, so that the same is planned again and again, and is looked at once in a while.
     const unseen = due.filter((row) => !this.#isSure(row, nowMs));
@@ -190,13 +179,17 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const confirmed = due.filter((row) => observed.fresh.has(row.id) || !unseen.includes(row));
     const finished = rows.filter(({ decision }) => decision.type === "finish");
     const remembered = [...finished.filter(({ id }) => fleet.memory?.get(id)?.isOver === false), ...confirmed];
-    const goOnAtMs = confirmed.length < due.length ? nowMs + (confirmed.length > 0 ? goOnMs : lookAgainMs) : undefined;
+    const unwritten = this.#dryRun ? [] : unrecorded.filter((id) => !refused.has(recordPart(id)));
+    const recorded = unwritten.slice(0, recordsPerRun);
+    const isMore = recorded.length < unwritten.length;
+    const goOnAtMs = isMore || confirmed.length < due.length ? nowMs + (isMore || confirmed.length > 0 ? goOnMs : lookAgainMs) : undefined;
     return {
       ...plan,
       steps: [
         ...(remembered.length > 0 && !this.#dryRun ? [{ verb: "do", action: { type: "remember", rows: remembered, nowMs } } as const] : []),
         // Ends first: the plan counts on the room that they make.
         ...[...finished, ...confirmed].map((row) => this.#step(row)),
+        ...recorded.map((id) => ({ verb: "do", action: { type: "record", id }, part: recordPart(id) }) as const),
       ],
       events: this.#news(rows, observed.said),
       nextAtMs: earliest([nextAtMs, goOnAtMs]),
@@ -223,20 +216,12 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   async act(action: Action, observed: Observed, run: Run): Promise<Observed> {
     if (observed.type !== "fleet") return observed;
     if (action.type === "remember") return this.#keep(action, observed, run);
-    const { row } = action;
-    const { client } = run;
-    const { id, decision } = row;
     try {
-      const target = observed.fresh.get(id)?.target;
-      if (decision.type === "restart" && target) {
-        // As late as it is: what follows is delayed from this time, and who was asked may have taken their time to answer.
-        const nowMs = this.#now();
-        this.#sentMs = nowMs;
-        await restartWorkload(client, target, { nowMs, digest: decision.digest });
-      } else if (decision.type === "finish") await finishRollout(client, this.#finished(row), decision);
+      if (action.type === "record") await this.#writeRecord(action.id, run);
+      else await this.#write(action.row, observed, run);
     } catch (error) {
       if (!isApiError(error) || isConflict(error)) throw error;
-      for (const { metrics } of this.#of(row)) metrics.restartFailed();
+      if (action.type !== "record") for (const { metrics } of this.#of(action.row)) metrics.restartFailed();
       // One workload's trouble is not another's, whatever status it has.
       throw error.code === "Forbidden" || error.code === "Invalid"
         ? error
@@ -344,6 +329,32 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
 
+  async #write(row: Row, { fresh }: ObservedAll, { client }: Run): Promise<void> {
+    const { id, decision } = row;
+    const { target, candidate } = fresh.get(id) ?? {};
+    if (decision.type === "restart" && target) {
+      // As late as it is: what follows is delayed from this time, and who was asked may have taken their time to answer.
+      this.#sentMs = this.#now();
+      await restartWorkload(client, target, { nowMs: this.#sentMs, digest: decision.digest, records: candidate?.records?.withRestart });
+    } else if (decision.type === "finish") {
+      await finishRollout(client, this.#finished(row), { ...decision, records: this.#fleet.candidate(id)?.records?.now });
+    }
+  }
+
+  async #writeRecord(id: WorkloadId, { client }: Run): Promise<void> {
+    this.#fleet.refresh(id);
+    const records = this.#fleet.candidate(id)?.records;
+    const target = this.#target(id);
+    if (target && records) await recordWorkload(client, target, records.now);
+  }
+
+  /** As the cache shows it. */
+  #target(id: WorkloadId): RestartTarget | undefined {
+    const workload = this.#fleet.workload(id);
+    const resourceVersion = this.#fleet.resourceVersion(id);
+    return workload && resourceVersion !== undefined ? { workload, resourceVersion } : undefined;
+  }
+
   /** Every workload that is labelled as rolling, as the API server knows it. */
   async #labelled({ client, signal }: Run): Promise<readonly Workload[]> {
     const { namespaces } = this.#scope;
@@ -360,16 +371,15 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
    * new pods nobody could inject is to be restarted.
    */
   async #lookAgain(id: WorkloadId, { client, signal, log }: Run): Promise<Fresh> {
-    const workload = this.#fleet.workload(id);
-    const resourceVersion = this.#fleet.resourceVersion(id);
-    if (!workload || resourceVersion === undefined) return { candidate: undefined, target: undefined };
+    const target = this.#target(id);
+    if (!target) return { candidate: undefined, target: undefined };
     const candidate = await this.#fleet.lookAgain(id, { client, signal });
     if (candidate?.inspection.type === "unknown" && candidate.inspection.reason !== "Pending") {
       const { reason, message } = candidate.inspection;
       log.warn({ workload: id, reason, why: message }, "not restarted: it is no longer known what new pods would get");
     } else if (candidate?.inspection.type !== "outdated")
       log.info({ workload: id }, "not restarted: on a last look there is no reason for it any more");
-    return { candidate, target: { workload, resourceVersion } };
+    return { candidate, target };
   }
 
   /** It was planned from what was known a moment ago; what is written goes by what the cache shows now. */
@@ -381,12 +391,11 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       this.#options.limits,
       this.#scope.clock.now(),
     ).rows;
-    const workload = this.#fleet.workload(id);
-    const resourceVersion = this.#fleet.resourceVersion(id);
-    if (row?.decision.type !== "finish" || !workload || resourceVersion === undefined) {
+    const target = this.#target(id);
+    if (row?.decision.type !== "finish" || !target) {
       throw new TransientError("the workload has changed since its rollout was found finished", { reason: conflictReason });
     }
-    return { workload, resourceVersion };
+    return target;
   }
 
   #of({ by }: Row) {
@@ -426,23 +435,12 @@ function partOf({ id, decision }: Row): HeldBack {
   return { part: id, input: decision.type === "restart" ? decision.digest : decision.type };
 }
 
+/** What a step is for that writes down what pods were started with: it being refused keeps no restart back. */
+function recordPart(id: WorkloadId): string {
+  return `record ${id}`;
+}
+
 /** The step that a candidate waits for, whatever holds it back. */
 function wantedRestart({ ref, inspection }: Candidate): readonly HeldBack[] {
   return inspection.type === "outdated" ? [{ part: workloadId(ref), input: inspection.digest }] : [];
-}
-
-const seen = ["list", "watch"] as const;
-const restarted = ["list", "watch", "patch"] as const;
-const why = "to see what pods are made from and how rollouts fare, and to restart";
-
-function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: RolloutsOptions): readonly AccessRule[] {
-  return [
-    ...inspectors.flatMap(({ access }) => access),
-    ...(checkAdmission
-      ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
-      : []),
-    ...restartMemoryAccess,
-    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
-    ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
-  ];
 }

@@ -44,6 +44,8 @@ export interface Workload {
   /** Those that an inspector reads. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** The annotations in which inspectors keep what its pods were started with. */
+  readonly records: Readonly<Record<string, string>>;
   /** The annotation that pauses it, as it was written. */
   readonly paused: string | undefined;
   /** False if it is outside of what the operator looks after. */
@@ -58,6 +60,8 @@ interface WorkloadChoices {
   readonly selects?: Selects;
   /** Names of labels and annotations that are kept. Default none. */
   readonly reads?: (name: string) => boolean;
+  /** Names of the annotations in which is kept what pods were started with. Default none. */
+  readonly records?: readonly string[];
 }
 
 /** Its pod template, read back. */
@@ -172,7 +176,7 @@ function progressOf(
 
 function workload(object: Stored<KubeObject>, particulars: Particulars): Workload {
   const { kind, template = {}, selector, desired, progress, blocker, source } = particulars;
-  const { selects = selectsAll, reads = () => false } = particulars.choices;
+  const { selects = selectsAll, reads = () => false, records = [] } = particulars.choices;
   const read = (entries: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(entries).filter(([key]) => reads(key)));
   const { namespace = "", name, uid, labels = {}, annotations = {} } = object.metadata;
   return {
@@ -190,6 +194,7 @@ function workload(object: Stored<KubeObject>, particulars: Particulars): Workloa
     blocker,
     labels: read(labels),
     annotations: read(annotations),
+    records: Object.fromEntries(Object.entries(annotations).filter(([key]) => records.includes(key))),
     paused: annotations[pausedAnnotation],
     isSelected: selects(object.metadata),
     restartedFor: annotations[restartedForAnnotation],

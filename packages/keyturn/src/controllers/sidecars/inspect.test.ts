@@ -45,7 +45,17 @@ async function world(admission: () => Promise<Admission>, probe?: () => Readonly
   };
   const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
   namespaces.put(namespace, {});
-  const scope = { client, clock, signal, metrics: undefined, asker: "operator", isWanted: () => true, namespaces, workloads: new Map() } as const;
+  const scope = {
+    client,
+    clock,
+    signal,
+    metrics: undefined,
+    asker: "operator",
+    isWanted: () => true,
+    namespaces,
+    workloads: new Map(),
+    installationKey: () => Promise.resolve(undefined),
+  } as const;
   let asked = 0;
   const expectation = (): Promise<Expectation> => {
     asked++;

@@ -85,6 +85,7 @@ function seen(name: string, more: Partial<Workload> = {}): Workload {
     labels: {},
     annotations: {},
     paused: undefined,
+    records: {},
     restartedFor: undefined,
     isSelected: true,
     deleting: false,

@@ -316,7 +316,7 @@ export const sidecarsRecords: Records = {
 function shownFleet({ running = [], ask, watch, clock, log, flag }: RecordScope): { readonly fleet: Fleet; readonly limits: Limits } | undefined {
   const rollouts = running.find(isRollouts);
   const led = rollouts?.fleet();
-  if (rollouts && led) return { fleet: led, limits: rollouts.limits };
+  if (rollouts && led) return { fleet: led, limits: rollouts.options.limits };
   if (!ask) return undefined;
   const options = sidecarsOptions(flag);
   const fleet = new Fleet({ ...ask, watch, clock, asker: "viewer" }, sidecarsFleet(options));
