@@ -89,6 +89,29 @@
 - {"group":"argoproj.io","resource":"rollouts","namespaced":true,"verbs":["list","watch","patch"]}
 {{- end }}
 {{- end }}
+{{- define "keyturn.rights.consumers" }}
+- {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"names":["keyturn-installation-key"],"verbs":["get"]}
+- {"group":"","resource":"secrets","namespaced":true,"own":true,"verbs":["create"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"verbs":["create"]}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
+- {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
+- {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
+- {"group":"apps","resource":"daemonsets","namespaced":true,"verbs":["list","watch","patch"]}
+{{- if $.secretStores }}
+- {"group":"secrets-store.csi.x-k8s.io","resource":"secretproviderclasspodstatuses","namespaced":true,"verbs":["list","watch"]}
+{{- end }}
+{{- if $.configMaps }}
+- {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch"]}
+{{- end }}
+{{- if $.checkAdmission }}
+- {"group":"","resource":"pods","namespaced":true,"verbs":["create"]}
+{{- end }}
+{{- if $.argoRollouts }}
+- {"group":"argoproj.io","resource":"rollouts","namespaced":true,"verbs":["list","watch","patch"]}
+{{- end }}
+{{- end }}
 {{- define "keyturn.rights.leases.eventingAuth" }}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-eventing-auth-kyma"],"verbs":["get","update"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
@@ -114,6 +137,10 @@
 {{- end }}
 {{- end }}
 {{- define "keyturn.rights.leases.sidecars" }}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-sidecars"],"verbs":["get","update"]}
+- {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
+{{- end }}
+{{- define "keyturn.rights.leases.consumers" }}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"names":["keyturn-sidecars"],"verbs":["get","update"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["create"]}
 {{- end }}

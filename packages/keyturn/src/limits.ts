@@ -77,6 +77,16 @@ export const limits = {
   /** A hundred thousand applications: whatever answers like that does not heed its own cursor. */
   providerPages: 1000,
 
+  // Roll out: what workloads follow
+
+  /** Names in an annotation, and digests in ours: each takes some 60 of the 256 KiB that all annotations have. */
+  followedNames: 200,
+  followedEntries: 500,
+  /** Changes that are named one by one in the digest of a restart. */
+  namedChanges: 20,
+  /** The longest that changes are collected for a workload. */
+  pausePeriodMs: 24 * 3_600_000,
+
   // Roll out: istiod and its webhooks
 
   /** istiod's answer about a pod: a pod has at most 1.5 MiB. */

@@ -4,6 +4,7 @@ import { readFlags, UsageError } from "./feature/flag.ts";
 import { eventingAuthFeature } from "./controllers/eventing-auth/feature.ts";
 import { checksumFeature } from "./controllers/checksum/feature.ts";
 import { jwksFeature } from "./controllers/jwks/feature.ts";
+import { consumersFeature } from "./controllers/consumers/feature.ts";
 import { rotationFeature } from "./controllers/rotation/feature.ts";
 import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
 import type { Feature, FeatureName } from "./feature/feature.ts";
@@ -11,7 +12,7 @@ import { isRollouts, rolloutsController } from "./workloads/rollouts.ts";
 import { unitedOptions } from "./workloads/rollouts-options.ts";
 
 /** Every feature that this build has. */
-export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
+export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature, consumersFeature];
 
 /** The features that a `--controllers` value names: `all`, or a list. Throws a `UsageError` that lists the names there are. */
 export function chooseFeatures(choice: string, available: readonly Feature[] = features): readonly Feature[] {

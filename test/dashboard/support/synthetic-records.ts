@@ -7,7 +7,7 @@ import { issuedRecord } from "../../../packages/keyturn/src/controllers/eventing
 import { keySetRecord, type KeyView } from "../../../packages/keyturn/src/controllers/jwks/records.ts";
 import { rotationSetRecord } from "../../../packages/keyturn/src/controllers/rotation/records.ts";
 import type { HeldStretch, RotationLane } from "../../../packages/keyturn/src/controllers/rotation/rotation-set.ts";
-import { workloadRow } from "../../../packages/keyturn/src/controllers/sidecars/records.ts";
+import { workloadRow } from "../../../packages/keyturn/src/workloads/workload-record.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

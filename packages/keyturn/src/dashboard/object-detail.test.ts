@@ -8,7 +8,8 @@ import { issuedStory } from "../controllers/eventing-auth/records.ts";
 import { type KeySet, keySetStory } from "../controllers/jwks/records.ts";
 import { rotationSetStory } from "../controllers/rotation/records.ts";
 import type { RotationSet } from "../controllers/rotation/rotation-set.ts";
-import { workloadStory } from "../controllers/sidecars/records.ts";
+import { sidecarsView } from "../controllers/sidecars/records.ts";
+import { workloadStory } from "../workloads/workload-record.ts";
 import type { ObjectStory } from "../feature/record.ts";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { ObjectDetails, objectCommands, objectHistory } from "./object-detail.ts";
@@ -79,7 +80,7 @@ describe("commands", () => {
       ["keyturn plan keys -n shop", "keyturn history keys -n shop", "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true"],
     ],
     [
-      workloadStory(ref, { ...common, id: "", step: "sidecars", phase: "done", why: "", stuck: false }),
+      workloadStory(sidecarsView, ref, { ...common, id: "", step: "sidecars", phase: "done", why: "", stuck: false }),
       [
         "keyturn plan sidecars -n shop",
         "kubectl rollout status jwksconfigs.keyturn.io/tokens -n shop",

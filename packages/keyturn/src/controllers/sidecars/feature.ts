@@ -2,11 +2,11 @@
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
+import { rolloutPlanReport } from "../../workloads/plan-report.ts";
 import { sidecarsFlags, sidecarsOptions } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import { sidecarsControllerOf, sidecarsFleet } from "./controller.ts";
 import { sidecarsAlerts, sidecarsPanels } from "./monitoring.ts";
-import { sidecarsPlanReport } from "./queries.ts";
 import { sidecarsReasons } from "./reasons.ts";
 import { sidecarsRecords } from "./records.ts";
 
@@ -36,7 +36,7 @@ export const sidecarsFeature: Feature = {
       summary: "with sidecars, the workloads to be restarted",
       flags: [...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Pod],
-      answer: (query, { allNamespaces, flag }) => sidecarsPlanReport(query, planOptions(flag, allNamespaces)),
+      answer: (query, { allNamespaces, flag }) => rolloutPlanReport(query, planOptions(flag, allNamespaces)),
     },
   },
   predecessor: { name: "Fortsa", image: "fortsa", guide: "docs/migration/from-fortsa.md" },
@@ -47,5 +47,10 @@ export const sidecarsFeature: Feature = {
 function planOptions(flag: FlagReader, allNamespaces: boolean) {
   const options = sidecarsOptions(flag);
   // Nothing is waited for that is asked once.
-  return { fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }), limits: options.limits, allNamespaces };
+  return {
+    fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }),
+    limits: options.limits,
+    allNamespaces,
+    current: "every pod has the sidecar that a new one would get",
+  };
 }

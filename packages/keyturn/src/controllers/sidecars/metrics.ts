@@ -1,6 +1,7 @@
 // What is outdated, what is being done about it and what is in the way, in numbers.
 import { type Metrics, type MetricRow, metricsOf } from "@keyturn/runtime";
 import type { RolloutMetrics } from "../../workloads/inspector.ts";
+import { rolloutMetricsOf } from "../../workloads/rollout-metrics.ts";
 import type { WebhookCall } from "./injection/webhook.ts";
 
 const reason = ["reason"] as const;
@@ -33,33 +34,16 @@ export const sidecarsMetrics = {
 /** Counts and shows for the controller. */
 export function sidecarsRolloutMetrics(metrics: Metrics): RolloutMetrics {
   const of = metricsOf(metrics, sidecarsMetrics);
-  const hide = (): void => {
-    of.keyturn_sidecars_outdated_workloads.reset();
-    of.keyturn_sidecars_waiting_workloads.reset();
-    of.keyturn_sidecars_skipped_workloads.reset();
-    of.keyturn_sidecars_unknown_workloads.reset();
-    of.keyturn_sidecars_rolling_workloads.reset();
-    of.keyturn_sidecars_stuck_rollouts.reset();
-  };
-  return {
-    hide,
-    show(rows) {
-      hide();
-      let [rolling, stuck] = [0, 0];
-      for (const { outdated, decision } of rows) {
-        if (outdated) of.keyturn_sidecars_outdated_workloads.inc({ reason: outdated });
-        if (decision.type === "wait") of.keyturn_sidecars_waiting_workloads.inc({ reason: decision.reason });
-        if (decision.type === "skip") of.keyturn_sidecars_skipped_workloads.inc({ reason: decision.reason });
-        if (decision.type === "unknown") of.keyturn_sidecars_unknown_workloads.inc({ reason: decision.reason });
-        if (decision.type === "rolling") rolling++;
-        if (decision.type === "rolling" && decision.stuck) stuck++;
-      }
-      of.keyturn_sidecars_rolling_workloads.set(rolling);
-      of.keyturn_sidecars_stuck_rollouts.set(stuck);
-    },
-    restarted: (why) => of.keyturn_sidecars_restarts_total.inc({ reason: why }),
-    restartFailed: () => of.keyturn_sidecars_restart_failures_total.inc(),
-  };
+  return rolloutMetricsOf({
+    outdated: of.keyturn_sidecars_outdated_workloads,
+    waiting: of.keyturn_sidecars_waiting_workloads,
+    skipped: of.keyturn_sidecars_skipped_workloads,
+    unknown: of.keyturn_sidecars_unknown_workloads,
+    rolling: of.keyturn_sidecars_rolling_workloads,
+    stuck: of.keyturn_sidecars_stuck_rollouts,
+    restarts: of.keyturn_sidecars_restarts_total,
+    failures: of.keyturn_sidecars_restart_failures_total,
+  });
 }
 
 /** Counts the calls of webhooks. */

@@ -10,7 +10,9 @@ import { limitsFor } from "../../workloads/rollout-plan.fixture.ts";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import type { Decision, Inspection, WorkloadId } from "../../workloads/rollout-plan.ts";
 import type { Workload } from "../../workloads/workload.ts";
-import { fleetRecords, workloadRecord } from "./records.ts";
+import { fleetRecords } from "../../workloads/records.ts";
+import { workloadRecord } from "../../workloads/workload-record.ts";
+import { sidecarsView } from "./records.ts";
 
 const minute = 60_000;
 const limits = limitsFor(1);
@@ -46,7 +48,7 @@ function world() {
   const client = createClient({ send: () => Promise.reject(new Error("nobody is asked")), close() {} });
   const options = { inspectors: [inspector], selects: () => true, skipNamespaces: [], argoRollouts: false, checkAdmission: true };
   const fleet = new Fleet({ watch, client, clock, signal, asker: "viewer" }, options);
-  const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, { fleet, limits });
+  const source = fleetRecords(sidecarsView, { clock, touch: (key) => void touched.add(key), flag }, { fleet, limits });
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
     source.prepare?.(clock.now());
@@ -135,7 +137,7 @@ it.each<readonly [Decision, string, string]>([
   [{ type: "unknown", reason: "WebhookFailed" }, "unknown", "unknown"],
 ])("%o is %s and %s", (decision, phase, health) => {
   const row = { id: "Deployment/shop/web", ref, outdated: "ImageDiffers" as const, why: "another image", decision };
-  expect(workloadRecord({ ref, kind: Deployment, row, workload: { restartedAt } }, times)).toMatchObject({
+  expect(workloadRecord(sidecarsView, { ref, kind: Deployment, row, workload: { restartedAt } }, times)).toMatchObject({
     id: "workload/Deployment/shop/web",
     ref: { resource: "deployments.apps", namespace: "shop", name: "web" },
     phase,
@@ -149,16 +151,16 @@ it.each<readonly [Decision, string, string]>([
 
 it("says when a wait is over", () => {
   const row = { id: "", ref, outdated: undefined, why: "", decision: { type: "wait", reason: "CoolingDown", untilMs: 7 } as const };
-  expect(workloadRecord({ ref, kind: Deployment, row, workload: undefined }, times)).toMatchObject({
+  expect(workloadRecord(sidecarsView, { ref, kind: Deployment, row, workload: undefined }, times)).toMatchObject({
     next: { atMs: 7, what: "may be restarted" },
     decision: { type: "wait", reason: "CoolingDown", untilMs: 7 },
   });
 });
 
 it("is done if there is nothing to decide and it was restarted, and is not shown if it never was", () => {
-  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt } }, times)).toMatchObject({
+  expect(workloadRecord(sidecarsView, { ref, kind: Deployment, row: undefined, workload: { restartedAt } }, times)).toMatchObject({
     phase: "done",
     health: "healthy",
   });
-  expect(workloadRecord({ ref, kind: Deployment, row: undefined, workload: { restartedAt: undefined } }, times)).toBeUndefined();
+  expect(workloadRecord(sidecarsView, { ref, kind: Deployment, row: undefined, workload: { restartedAt: undefined } }, times)).toBeUndefined();
 });

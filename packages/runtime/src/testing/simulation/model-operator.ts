@@ -28,6 +28,8 @@ export interface ModelOperatorOptions {
   readonly dryRun?: boolean;
   /** Without election every process acts. Default true. */
   readonly elects?: boolean;
+  /** The installation's own key. Default: it cannot be had. */
+  readonly installationKey?: Uint8Array;
   /** Stands between the process and the wire. */
   readonly wrap?: (transport: Transport) => Transport;
 }
@@ -35,6 +37,7 @@ export interface ModelOperatorOptions {
 /** A process that runs the controllers with leader election. */
 export function modelOperator(name: string, options: ModelOperatorOptions): SimulatedProcess {
   const { controllers, operator, onStart, log = silentLog, elects = true, dryRun = false, wrap = (transport) => transport } = options;
+  const { installationKey } = options;
   return {
     name,
     async start({ transport: wire, clock, random, signal, incarnation }) {
@@ -65,6 +68,7 @@ export function modelOperator(name: string, options: ModelOperatorOptions): Simu
         events,
         controllers,
         dryRun,
+        installationKey: () => Promise.resolve(installationKey),
         report: outcomeCondition({ operator, events, client, clock, namespaces: [] }),
         leaderElection: { enabled: elects && !dryRun, namespace: "kube-system", identity },
       });

@@ -1,10 +1,10 @@
-// `keyturn plan sidecars`: what would be restarted now, what waits for what, and what nobody restarts; from the operator's own plan.
+// `keyturn plan sidecars|consumers`: what would be restarted now, what waits for what, and what nobody restarts; from the operator's own plan.
 import { ListedCaches, systemClock } from "@keyturn/runtime";
-import type { Query, Report } from "../../feature/feature.ts";
-import { renderTable } from "../../text.ts";
-import { Fleet, type FleetOptions } from "../../workloads/fleet.ts";
-import { skipInWords } from "../../workloads/reasons.ts";
-import { type Decision, type Limits, planRollouts, type Row } from "../../workloads/rollout-plan.ts";
+import type { Query, Report } from "../feature/feature.ts";
+import { renderTable } from "../text.ts";
+import { Fleet, type FleetOptions } from "./fleet.ts";
+import { skipInWords } from "./reasons.ts";
+import { type Decision, type Limits, planRollouts, type Row } from "./rollout-plan.ts";
 
 /** What to plan for. */
 interface PlanReportOptions {
@@ -13,13 +13,15 @@ interface PlanReportOptions {
   readonly limits: Limits;
   /** Plans for every namespace, not only for the query's. */
   readonly allNamespaces: boolean;
+  /** Said if there is nothing to do. */
+  readonly current: string;
 }
 
 /**
  * The plan as it stands. What a new pod would get is asked of the API server itself, by creating one without storing it, so that this works from
  * outside the cluster too; who asks needs the right to create pods.
  */
-export async function sidecarsPlanReport(query: Query, { fleet: options, limits, allNamespaces }: PlanReportOptions): Promise<Report> {
+export async function rolloutPlanReport(query: Query, { fleet: options, limits, allNamespaces, current }: PlanReportOptions): Promise<Report> {
   const { client, signal, nowMs } = query;
   const caches = new ListedCaches({ client, namespace: allNamespaces ? undefined : query.namespace });
   const fleet = new Fleet({ watch: caches.watch, client, clock: { ...systemClock, now: () => nowMs }, signal, asker: "viewer" }, options);
@@ -27,11 +29,10 @@ export async function sidecarsPlanReport(query: Query, { fleet: options, limits,
   await caches.fill(signal);
   await fleet.refreshAll();
   const { rows } = planRollouts(fleet.observed(limits, nowMs), limits, nowMs);
-  return { text: textOf(rows), data: { workloads: rows.map(dataOf) } };
+  return { text: rows.length === 0 ? current : textOf(rows), data: { workloads: rows.map(dataOf) } };
 }
 
 function textOf(rows: readonly Row[]): string {
-  if (rows.length === 0) return "every pod has the sidecar that a new one would get";
   return renderTable(
     ["namespace", "workload", "decision", "why"],
     rows.map(({ ref, decision, why }) => [ref.namespace, `${ref.kind.toLowerCase()}/${ref.name}`, inWords(decision), why]),

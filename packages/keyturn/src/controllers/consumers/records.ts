@@ -1,0 +1,41 @@
+// What people see of workloads that use credentials.
+import { shellCommand } from "@keyturn/dashboard/contract";
+import { inNamespace, type Records } from "../../feature/record.ts";
+import { rolloutRecords } from "../../workloads/records.ts";
+import type { RolloutView } from "../../workloads/workload-record.ts";
+import { restartOnChangeAnnotation, startedWithAnnotation } from "./annotations.ts";
+import { changedInWords, readBehind, readStartedWith } from "./content.ts";
+import { consumersFleet } from "./controller.ts";
+import { consumersFlags, consumersOptions } from "./flags.ts";
+
+const consumersView: RolloutView = {
+  step: "consumers",
+  prefix: "consumer",
+  restartedFor: "because something that it uses has changed",
+  current: "its pods were started with what it uses",
+  layout: {
+    title: "Use",
+    about: "Workloads that use Secrets and ConfigMaps, and what the plan of this moment does with them.",
+    empty: "Workloads appear here once an annotation or --consumers.auto asks for restarts when something that they use changes.",
+  },
+  flags: consumersFlags,
+  fleet: (flag) => {
+    const options = consumersOptions(flag);
+    return { options: consumersFleet(options), limits: options.limits };
+  },
+  leaveAlone: (ref) => ({
+    what: "never restart it for what it uses",
+    command: shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${restartOnChangeAnnotation}=never --overwrite`,
+  }),
+  markAnnotation: startedWithAnnotation,
+  marks: ({ records }) => {
+    const text = records[startedWithAnnotation];
+    const startedWith = readStartedWith(text);
+    if (!startedWith) return undefined;
+    const behind = readBehind(text);
+    const names = Array.from(startedWith.keys(), (entry) => entry.split("/")[1] ?? "");
+    return { about: [...new Set(names)], behind: behind.length > 0 ? changedInWords(behind) : undefined };
+  },
+};
+
+export const consumersRecords: Records = rolloutRecords(consumersView);

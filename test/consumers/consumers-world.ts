@@ -1,0 +1,219 @@
+// Deployments that use Secrets and ConfigMaps, two operators, and a cluster that rolls what is restarted: in virtual time, with one fault at a time.
+import {
+  apiVersionOf,
+  ConfigMap,
+  ConnectionError,
+  DaemonSet,
+  Deployment,
+  type Kind,
+  objectPath,
+  Pod,
+  seededRandom,
+  Secret,
+  StatefulSet,
+  type Transport,
+  type TransportRequest,
+} from "@keyturn/runtime";
+import { modelOperator, objectOr, ProcessClock, SimulatedApiServer, SimulatedNetwork, stringOr, VirtualClock } from "@keyturn/runtime/testing";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { controllersOf } from "../../packages/keyturn/src/registry.ts";
+import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
+import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
+import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
+
+export const namespace = "default";
+
+const installationKey = new Uint8Array(32).fill(7);
+
+/** What happens at the nth write on a workload or on what is remembered. */
+export interface Fault {
+  readonly at: number;
+  readonly what: "killed before" | "killed after" | "unanswered" | "conflict";
+}
+
+/** A Deployment of one container. */
+export interface Using {
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Of its pods: as in a pod's spec, beside the container's name and image. */
+  readonly container?: object;
+  readonly volumes?: readonly object[];
+}
+
+interface Life {
+  isDead: boolean;
+}
+
+export class ConsumersWorld {
+  readonly clock = new VirtualClock();
+  readonly #server = new SimulatedApiServer({ clock: this.clock, random: seededRandom(1) });
+  readonly #network = new SimulatedNetwork({ server: this.#server, clock: this.clock, random: seededRandom(2) });
+  readonly #flags: Readonly<Record<string, string>>;
+  readonly #fault: Fault | undefined;
+  readonly #rolled = new Map<string, string>();
+  readonly #lives: { readonly life: Life; readonly stop: AbortController }[] = [];
+  /** Deployments whose pods do not get available any more. */
+  readonly unhealthy = new Set<string>();
+  /** The times that a template ever had, in the order in which they were written. */
+  readonly restarts: string[] = [];
+  writes = 0;
+  mostRolling = 0;
+
+  constructor({ fault, flags = {} }: { readonly fault?: Fault; readonly flags?: Readonly<Record<string, string>> } = {}) {
+    this.#fault = fault;
+    this.#flags = flags;
+    for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod]) this.#server.serve(kind);
+    const seen = new Map<string, string>();
+    this.#server.store.onChange(({ resource, after }) => {
+      const name = stringOr(objectOr(after?.["metadata"])["name"], "");
+      if (resource !== "deployments.apps" || !after) return;
+      const time = this.#restartedAt(name);
+      if (time !== "" && seen.get(name) !== time) this.restarts.push(name);
+      seen.set(name, time);
+      this.mostRolling = Math.max(
+        this.mostRolling,
+        this.#deployments.filter((each) => this.#restartedAt(each) !== (this.#rolled.get(each) ?? "")).length,
+      );
+    });
+  }
+
+  /** Starts a process of the operator. */
+  start(name = `operator-${this.#lives.length}`): this {
+    const life: Life = { isDead: false };
+    const stop = new AbortController();
+    const transport = this.#faulty(this.#network.connect({ name, clock: new ProcessClock(this.clock) }), life);
+    const context = { name, clock: this.clock, random: seededRandom(this.#lives.length + 1), incarnation: 1, signal: stop.signal };
+    const controllers = controllersOf([consumersFeature], this.#flags, {});
+    void modelOperator(name, { controllers, operator: keyturn, elects: true, installationKey }).start({ ...context, transport });
+    this.#lives.push({ life, stop });
+    return this;
+  }
+
+  /** Ends all processes at once, as SIGKILL does. */
+  kill(): void {
+    for (const { life, stop } of this.#lives.splice(0)) {
+      life.isDead = true;
+      stop.abort();
+    }
+  }
+
+  /** Of which there are so many, by name. */
+  get restartCounts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#deployments.map((name) => [name, this.restarts.filter((each) => each === name).length]));
+  }
+
+  get labelled(): readonly string[] {
+    return this.#deployments.filter((name) => objectOr(this.#metadata(name)["labels"])[rolloutLabel] !== undefined);
+  }
+
+  startedWith(name: string): string | undefined {
+    const text = objectOr(this.#metadata(name)["annotations"])[startedWithAnnotation];
+    return typeof text === "string" ? text : undefined;
+  }
+
+  eventsAbout(name: string): readonly string[] {
+    const events = this.#server.store.list("events.events.k8s.io").map(([, event]) => event);
+    return events.flatMap((event) => (objectOr(event["regarding"])["name"] === name ? [stringOr(event["reason"], "")] : []));
+  }
+
+  secret(name: string, data: Readonly<Record<string, string>>, annotations: Readonly<Record<string, string>> = {}): void {
+    const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+    this.apply(Secret, name, { metadata: { annotations }, data: encoded });
+  }
+
+  configMap(name: string, data: Readonly<Record<string, string>>): void {
+    this.apply(ConfigMap, name, { metadata: {}, data });
+  }
+
+  remove(kind: Kind, name: string): void {
+    this.#server.handle({ method: "DELETE", path: objectPath(kind, { namespace, name }) });
+  }
+
+  deployment(name: string, { annotations = {}, container = {}, volumes = [] }: Using): void {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }], volumes } };
+    this.apply(Deployment, name, { metadata: { annotations }, spec: { replicas: 1, selector: { matchLabels: labels }, template } });
+    this.#report(name);
+  }
+
+  apply(kind: Kind, name: string, { metadata, ...rest }: { readonly metadata: object; readonly [field: string]: unknown }, subresource = ""): void {
+    const path = `${objectPath(kind, { namespace, name })}${subresource}?fieldManager=user&force=true`;
+    const body = JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { ...metadata, namespace, name }, ...rest });
+    const answer = this.#server.handle({ method: "PATCH", path, headers: { "content-type": "application/apply-patch+yaml" }, body });
+    if (answer.type === "answer" && answer.status >= 300) throw new Error(answer.body);
+  }
+
+  /** Takes an annotation off, as somebody does who writes the whole object back. */
+  strip(name: string, annotation: string): void {
+    const body = JSON.stringify({ metadata: { annotations: { [annotation]: null } } });
+    const path = objectPath(Deployment, { namespace, name });
+    this.#server.handle({ method: "PATCH", path, headers: { "content-type": "application/merge-patch+json" }, body });
+  }
+
+  /** Lets time pass; every few seconds the cluster rolls out what was restarted. */
+  async pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second += 3) {
+      await this.clock.advance(3_000);
+      for (const name of this.#deployments) {
+        const time = this.#restartedAt(name);
+        if (time === (this.#rolled.get(name) ?? "")) continue;
+        if (!this.unhealthy.has(name)) this.#rolled.set(name, time);
+        this.#report(name);
+      }
+    }
+  }
+
+  get #deployments(): readonly string[] {
+    return this.#server.store.list("deployments.apps").map(([, { metadata }]) => stringOr(objectOr(metadata)["name"], ""));
+  }
+
+  #faulty(wire: Transport, life: Life): Transport {
+    return {
+      send: async (request, signal) => {
+        if (life.isDead) return silence();
+        const what = isCounted(request) && ++this.writes === this.#fault?.at ? this.#fault.what : undefined;
+        if (what === "unanswered") {
+          await wire.send(request, signal);
+          throw new ConnectionError("the answer was lost");
+        }
+        if (what === "conflict") return status(409, "Conflict", "the object has been modified");
+        if (what === undefined) return wire.send(request, signal);
+        if (what === "killed after") await wire.send(request, signal);
+        life.isDead = true;
+        return silence();
+      },
+      close: () => wire.close(),
+    };
+  }
+
+  #report(name: string): void {
+    const { generation } = this.#metadata(name);
+    const availableReplicas = this.unhealthy.has(name) ? 0 : 1;
+    const figures = { observedGeneration: generation, replicas: 1, updatedReplicas: 1, availableReplicas };
+    this.apply(Deployment, name, { metadata: {}, status: figures }, "/status");
+  }
+
+  #metadata(name: string) {
+    return objectOr(this.#server.store.get("deployments.apps", `${namespace}/${name}`)?.["metadata"]);
+  }
+
+  #restartedAt(name: string): string {
+    const spec = objectOr(this.#server.store.get("deployments.apps", `${namespace}/${name}`)?.["spec"]);
+    return stringOr(objectOr(objectOr(objectOr(spec["template"])["metadata"])["annotations"])[restartedAtAnnotation], "");
+  }
+}
+
+function silence(): Promise<never> {
+  return new Promise(() => {});
+}
+
+function isCounted({ method, path }: TransportRequest): boolean {
+  return method !== "GET" && (path.includes("/deployments/") || path.includes("keyturn-restarts"));
+}
+
+function status(code: number, reason: string, message: string) {
+  const text = JSON.stringify({ kind: "Status", status: "Failure", code, reason, message });
+  const body = (async function* () {
+    yield new TextEncoder().encode(text);
+  })();
+  return { status: code, headers: { "content-type": "application/json" }, body };
+}
