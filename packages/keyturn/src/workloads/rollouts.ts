@@ -325,7 +325,9 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (!memory) return observed;
     const workloadOf = (id: WorkloadId) => observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
     const next = rememberedAfter(memory, rows, { workloadOf, nowMs });
-    if (await this.#record.write(client, next)) this.#fleet.memory = next;
+    // If there is no answer, nobody knows what is written there: then it is read anew.
+    this.#fleet.memory = undefined;
+    this.#fleet.memory = (await this.#record.write(client, next)) ? next : memory;
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
 
