@@ -47,8 +47,7 @@ export function reportOf(
       ...(generation !== undefined && { observedGeneration: generation }),
       rank,
       ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
-      ...(held &&
-        !removed && { currentVersion: { seq: held.seq, ...(shown && { digest: shown(held) }), appliedAt: timestamp(held.atMs) } }),
+      ...(held && !removed && { currentVersion: { seq: held.seq, ...(shown && { digest: shown(held) }), appliedAt: timestamp(held.atMs) } }),
       ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
     },
   };
