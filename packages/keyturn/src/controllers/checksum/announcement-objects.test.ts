@@ -53,7 +53,9 @@ test("a checksum of a time that is far ahead, or that cannot be read, dates noth
 
 test("where the API server's clock was set back, what is there is still to come, and nothing is announced before it", () => {
   const published = [shown(checkSumObject(state, { ...place, timestampMs: now }))];
-  expect(() => announce(undefined, { serverMs: now - 61 * minuteMs, published })).toThrow("says that it is of 2026-01-01T12:00:00Z, which is still to come");
+  expect(() => announce(undefined, { serverMs: now - 61 * minuteMs, published })).toThrow(
+    "says that it is of 2026-01-01T12:00:00Z, which is still to come",
+  );
 });
 
 test("an API server that says it is later does not date what is signed, nor does a checksum of a time to come", () => {
