@@ -43,7 +43,7 @@ describe("the command line", () => {
   test("a controller that is not there is answered with all that are", async () => {
     expect(await typed("rbac", "--controllers=toy")).toEqual({
       code: 2,
-      text: 'keyturn: --controllers: there is no controller "toy"; there are eventing-auth, rotation, jwks, checksum, sidecars, toys (or all)\n',
+      text: 'keyturn: --controllers: there is no controller "toy"; there are eventing-auth, rotation, jwks, checksum, sidecars, consumers, toys (or all)\n',
     });
   });
 

@@ -51,6 +51,7 @@ import { Toy } from "./toy-feature.ts";
 
 /** In steps, because some work, such as reading certificates, takes turns of the real event loop. */
 const stepMs = 2_000;
+const installationKey = new Uint8Array(32).fill(7);
 
 /** How a write is refused: with an HTTP status, or by a connection that is cut. */
 export type Refusal = { readonly status: number; readonly reason: string } | "cut";
@@ -104,7 +105,7 @@ export class PromisedWorld {
       server === tenantUrl ? this.#toTenant() : this.#listing("runtime's ", this.#wireTo(this.#runtime));
     const transport = this.#listing("", this.#wireTo(this.#server));
     const context = { name: "one", transport, clock: this.#clock, random: seededRandom(3), incarnation: 1, signal: new AbortController().signal };
-    void modelOperator("one", { controllers: [controller(open)], operator: keyturn, elects: false, dryRun, log }).start(context);
+    void modelOperator("one", { controllers: [controller(open)], operator: keyturn, elects: false, dryRun, log, installationKey }).start(context);
   }
 
   #wireTo(server: SimulatedApiServer): Transport {

@@ -7,19 +7,25 @@ import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import { readFlags } from "../../packages/keyturn/src/feature/flag.ts";
 import { selectsAll } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
+import { isRollouts } from "../../packages/keyturn/src/workloads/rollouts.ts";
 import { type MakeController, PromisedWorld, type Refusal } from "./promised-world.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { toyFeature } from "./toy-feature.ts";
 
 const minute = 60_000;
 
-function controllersOf({ flags = {} }: Pick<Scenario, "flags">): readonly ControllerDefinition[] {
+/** By their names; those that restart workloads, which have one name together, by their feature's. */
+function controllersOf({ flags = {} }: Pick<Scenario, "flags">): ReadonlyMap<string, ControllerDefinition> {
   const flag: FlagReader = (each) => readFlags({ each }, flags, {}).each;
-  return [...features, toyFeature].flatMap((feature) => feature.controllers(flag));
+  return new Map(
+    [...features, toyFeature].flatMap((feature) =>
+      feature.controllers(flag).map((controller) => [isRollouts(controller) ? feature.name : controller.name, controller] as const),
+    ),
+  );
 }
 
 function makeController(name: string, scenario: Scenario): MakeController {
-  const controller = controllersOf(scenario).find((each) => each.name === name);
+  const controller = controllersOf(scenario).get(name);
   if (!controller) throw new Error(`there is no controller ${name}`);
   if (name !== "eventing-auth") return () => controller;
   // What the registry makes, but for the way to the servers outside.
@@ -168,9 +174,5 @@ describe.each(lives)("$name", ({ name, writes }) => {
 });
 
 test("every controller has its scenario", () => {
-  expect(Object.keys(scenarios).toSorted()).toEqual(
-    controllersOf({})
-      .map(({ name }) => name)
-      .toSorted(),
-  );
+  expect(Object.keys(scenarios).toSorted()).toEqual([...controllersOf({}).keys()].toSorted());
 });

@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { Deployment, Ingress, type Kind, type KubeObject, Namespace, Pod, ReplicaSet, Secret } from "@keyturn/runtime";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
+import { restartOnChangeAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { RotationTarget, rotationSetAnnotation, sourceAnnotation } from "../../packages/keyturn/src/controllers/rotation/api.ts";
@@ -124,6 +125,16 @@ const pod = (name: string, containers: readonly object[], annotations = {}): Cha
   put(Pod, name, { metadata: { labels: { ...labels, "pod-template-hash": "1" }, annotations, ...owner(ReplicaSet, "web-1") }, spec: { containers } });
 const app = { name: "app", image: "app:1" };
 
+/** The same with a key of a Secret, for whose changes it wants to be restarted. */
+const using = (observedGeneration: number): Change => {
+  const env = [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }];
+  return put(Deployment, "web", {
+    metadata: { annotations: { [restartOnChangeAnnotation]: "auto" } },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ ...app, env }] } } },
+    status: { observedGeneration, replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
+  });
+};
+
 /** By the controller's name. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   toys: {
@@ -183,5 +194,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     tells: "web",
     ofIt: " ",
     flags: { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0" },
+  },
+  consumers: {
+    life: [[put(Secret, "db", data({ password: "one" })), using(1)], [put(Secret, "db", data({ password: "two" }))], [using(2)]],
+    tells: "web",
+    ofIt: " ",
   },
 };

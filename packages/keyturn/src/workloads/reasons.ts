@@ -6,6 +6,10 @@ const waitReasons = {
   RolloutInProgress: { meaning: "The workload is being rolled out by somebody else's change; its new pods may well be current." },
   CoolingDown: { meaning: "It was restarted less than the cooldown ago." },
   RestartFailed: { meaning: "The API server did not take the restart; it is tried again." },
+  RecordFailed: {
+    meaning:
+      "The API server did not take the annotation that says what its pods were started with; it is tried again. Until then, changes may be missed.",
+  },
   RolloutStuck: { meaning: "The rollout of another workload of the namespace does not get healthy, and until it does no other of it is restarted." },
   OutsideWindow: { meaning: "No maintenance window is open." },
   RestartDelay: { meaning: "The last restart of any workload was too short a while ago." },

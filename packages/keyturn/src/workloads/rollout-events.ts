@@ -22,7 +22,9 @@ export function standingEvent({ decision, why }: Row, events: RestartEvents | un
     case "rolling":
       return decision.stuck && events ? { type: "Warning", reason: "RolloutStuck", message: events.stuck } : undefined;
     case "wait":
-      return decision.reason === "RestartFailed" ? { type: "Warning", reason: decision.reason, message: decision.message ?? "" } : undefined;
+      return decision.reason === "RestartFailed" || decision.reason === "RecordFailed"
+        ? { type: "Warning", reason: decision.reason, message: decision.message ?? "" }
+        : undefined;
     case "restart":
     case "finish":
     default:

@@ -1,5 +1,5 @@
 // Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run, the page and `keyturn plan` all use this one function.
-import { type Blocker, earliest } from "@keyturn/runtime";
+import { type Blocker, earliest, type HeldBack } from "@keyturn/runtime";
 import type { Remembered, RestartMemory } from "./restart-memory.ts";
 import { type MaintenanceWindows, nextOpeningMs } from "../feature/maintenance-window.ts";
 import { pauseOf } from "../feature/pause-and-selection.ts";
@@ -62,6 +62,8 @@ export interface Candidate {
   readonly refused?: Blocker | undefined;
   /** Annotations in which inspectors keep what its pods were started with, as far as they are to be written. Default none. */
   readonly records?: Records | undefined;
+  /** The API server did not take what was to be written there: until when it is not tried again. */
+  readonly recordRefused?: Blocker | undefined;
   /** Parts of the digest that no workload has come through healthy yet. Default none. */
   readonly untried?: readonly string[];
   /** Of several that are due, those with the highest are first. Default 0. */
@@ -156,7 +158,7 @@ const restartTimeStepMs = 1000;
 export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number): RolloutPlan {
   const { memory } = fleet;
   const candidates = fleet.candidates
-    .filter(({ inspection, restarting }) => inspection.type !== "current" || restarting)
+    .filter(({ inspection, restarting, recordRefused }) => inspection.type !== "current" || restarting || recordRefused)
     .map((candidate) => ({ id: workloadId(candidate.ref), candidate, remembered: rememberedOf(memory, candidate) }))
     .sort((left, right) => (left.id < right.id ? -1 : 1));
   const labelled = new Map(fleet.rolling);
@@ -208,6 +210,10 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
       }
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
       if (inspection.type === "unknown") return { type: "unknown", reason: inspection.reason };
+      const { recordRefused } = candidate;
+      if (inspection.type === "current" && recordRefused) {
+        return { type: "wait", reason: "RecordFailed", untilMs: recordRefused.untilMs, message: recordRefused.message };
+      }
       return ownDecision(candidate, remembered, { limits, nowMs });
     })();
     if (own) decisions.set(id, own);
@@ -232,7 +238,9 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     ),
   ];
   const written = new Set(rows.flatMap(({ id, decision }) => (decision.type === "restart" || decision.type === "finish" ? [id] : [])));
-  const unrecorded = fleet.candidates.filter(({ records, paused }) => records && Object.keys(records.now).length > 0 && !pauseOf(paused, nowMs));
+  const unrecorded = fleet.candidates.filter(
+    ({ records, recordRefused, paused }) => records && Object.keys(records.now).length > 0 && !recordRefused && !pauseOf(paused, nowMs),
+  );
   const unrecordedIds = unrecorded.map(({ ref }) => workloadId(ref)).filter((id) => !written.has(id));
   return { rows, unrecorded: unrecordedIds, nextAtMs: earliest(times) };
 }
@@ -383,6 +391,23 @@ interface PaceState {
 export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
   const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
   return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+}
+
+// Parts of the fleet's key: each can be refused without the others.
+
+/** The workload of a step, and what the step is made from: a refusal counts for as long as the same would be tried. */
+export function partOf({ id, decision }: Row): HeldBack {
+  return { part: id, input: decision.type === "restart" ? decision.digest : decision.type };
+}
+
+/** What a step is for that writes down what pods were started with: it being refused keeps no restart back. */
+export function recordPart(id: WorkloadId): string {
+  return `record ${id}`;
+}
+
+/** The step that a candidate waits for, whatever holds it back. */
+export function wantedRestart({ ref, inspection }: Candidate): readonly HeldBack[] {
+  return inspection.type === "outdated" ? [{ part: workloadId(ref), input: inspection.digest }] : [];
 }
 
 export function workloadId({ kind, namespace, name }: WorkloadRef): WorkloadId {

@@ -6,7 +6,6 @@ import {
   type ControllerScope,
   conflictReason,
   earliest,
-  type HeldBack,
   isApiError,
   isConflict,
   type Plan,
@@ -26,7 +25,18 @@ import { Fleet, restartInput } from "./fleet.ts";
 import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, recordWorkload, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
-import { type Candidate, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
+import {
+  type Candidate,
+  type ObservedFleet,
+  partOf,
+  planRollouts,
+  recordPart,
+  type Row,
+  wantedRestart,
+  type WorkloadId,
+  workloadId,
+  workloadRef,
+} from "./rollout-plan.ts";
 import { rememberedAfter, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { rolloutsAccess, type RolloutsOptions } from "./rollouts-options.ts";
 import { restartableKinds, type Workload } from "./workload.ts";
@@ -115,6 +125,8 @@ type Action =
 interface RolloutsPlan extends Plan<Look, Action> {
   /** Undefined for the key of one workload. */
   readonly rows: readonly Row[] | undefined;
+  /** Of these is to be written down what their pods were started with. Default none. */
+  readonly unrecorded?: readonly WorkloadId[];
 }
 
 /** Plans over the fleet, and carries out. */
@@ -128,6 +140,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #inspectors: ReadonlyMap<string, { readonly definition: InspectorDefinition; readonly metrics: RolloutMetrics }>;
   /** The last plan over all, and what has been said of it. */
   #rows: readonly Row[] = [];
+  #unrecorded: readonly WorkloadId[] = [];
   #said: Said = new Map();
   readonly #record: RestartRecord;
   #isUnchecked = false;
@@ -168,7 +181,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const due = rows.filter(({ decision }) => decision.type === "restart");
     // Nothing is written in a dry run, so that the same is planned again and again, and is looked at once in a while.
     const unseen = due.filter((row) => !this.#isSure(row, nowMs));
-    const plan = { rows, status: [], heldBack: fleet.candidates.flatMap(wantedRestart) };
+    const plan = { rows, unrecorded, status: [], heldBack: fleet.candidates.flatMap(wantedRestart) };
     // Caches may not show yet what the leader before us has started, and whose labels and times on workloads are only memory tells.
     const isUnknown = !fleet.memory && !this.#isForgetful && fleet.candidates.some(({ inspection }) => inspection.type !== "unknown");
     if ((due.length > 0 || isUnknown) && !observed.rolling) return { ...plan, steps: [{ verb: "look", at: { type: "rolling" } }], more: true };
@@ -179,9 +192,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const confirmed = due.filter((row) => observed.fresh.has(row.id) || !unseen.includes(row));
     const finished = rows.filter(({ decision }) => decision.type === "finish");
     const remembered = [...finished.filter(({ id }) => fleet.memory?.get(id)?.isOver === false), ...confirmed];
-    const unwritten = this.#dryRun ? [] : unrecorded.filter((id) => !refused.has(recordPart(id)));
-    const recorded = unwritten.slice(0, recordsPerRun);
-    const isMore = recorded.length < unwritten.length;
+    const recorded = this.#dryRun ? [] : unrecorded.slice(0, recordsPerRun);
+    const isMore = !this.#dryRun && recorded.length < unrecorded.length;
     const goOnAtMs = isMore || confirmed.length < due.length ? nowMs + (isMore || confirmed.length > 0 ? goOnMs : lookAgainMs) : undefined;
     return {
       ...plan,
@@ -243,7 +255,8 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   regarding(key: string): readonly StatusObject[] {
     if (key !== fleetKey) return [];
     const due = this.#rows.filter(({ decision }) => decision.type === "restart" || decision.type === "finish");
-    return due.slice(0, maxTold).flatMap(({ id, ref }) => {
+    return [...due.map(({ id }) => id), ...this.#unrecorded].slice(0, maxTold).flatMap((id) => {
+      const ref = workloadRef(id);
       const kind = kindOf(ref.kind);
       return kind ? [{ kind, object: { metadata: { ...ref, uid: this.#fleet.uid(id) ?? "", resourceVersion: "" } }, eventsOnly: true }] : [];
     });
@@ -252,6 +265,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   show(key: string, shown: { readonly plan: RolloutsPlan } | undefined): void {
     if (key !== fleetKey) return;
     this.#rows = shown?.plan.rows ?? [];
+    this.#unrecorded = shown?.plan.unrecorded ?? [];
     this.#fleet.isLed = shown !== undefined;
     // Another leader will write it: the next term reads it anew.
     if (!shown) this.#fleet.memory = undefined;
@@ -263,6 +277,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     for (const { id, decision, why } of this.#rows) {
       if (decision.type === "wait") this.#dryRun.tell("restarted a workload later", { workload: id, reason: decision.reason, why });
     }
+    for (const id of this.#unrecorded) this.#dryRun.tell("written down what a workload was started with", { workload: id });
     for (const { regarding, reason, message } of shown.plan.events) {
       const { namespace, name } = regarding?.object.metadata ?? {};
       this.#dryRun.tell("recorded an Event", { workload: `${regarding?.kind.kind}/${namespace}/${name}`, reason, message });
@@ -418,7 +433,9 @@ function withFresh({ fleet, rolling, fresh, isUnchecked }: ObservedAll, refused:
     const id = workloadId(cached.ref);
     const looked = fresh.get(id);
     const candidate = looked ? looked.candidate : cached;
-    return candidate ? [{ ...candidate, isUnchecked: candidate.isUnchecked || isUnchecked, refused: refused.get(id) }] : [];
+    return candidate
+      ? [{ ...candidate, isUnchecked: candidate.isUnchecked || isUnchecked, refused: refused.get(id), recordRefused: refused.get(recordPart(id)) }]
+      : [];
   });
   const { memory, unlabelled, sentMs } = fleet;
   const lastMs = Array.from(rolling?.values() ?? []).reduce<number>((last, time) => Math.max(last, time ?? 0), fleet.lastRestartMs ?? 0);
@@ -430,19 +447,4 @@ function withFresh({ fleet, rolling, fresh, isUnchecked }: ObservedAll, refused:
 function rowOf(row: Row, name: string): readonly Row[] {
   const outdated = row.by[name];
   return outdated === undefined ? [] : [{ ...row, outdated: row.outdated && outdated }];
-}
-
-/** The workload of a step, and what the step is made from: a refusal counts for as long as the same would be tried. */
-function partOf({ id, decision }: Row): HeldBack {
-  return { part: id, input: decision.type === "restart" ? decision.digest : decision.type };
-}
-
-/** What a step is for that writes down what pods were started with: it being refused keeps no restart back. */
-function recordPart(id: WorkloadId): string {
-  return `record ${id}`;
-}
-
-/** The step that a candidate waits for, whatever holds it back. */
-function wantedRestart({ ref, inspection }: Candidate): readonly HeldBack[] {
-  return inspection.type === "outdated" ? [{ part: workloadId(ref), input: inspection.digest }] : [];
 }

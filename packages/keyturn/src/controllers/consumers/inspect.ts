@@ -177,6 +177,8 @@ export class ConsumersInspector implements Inspector {
     const withRestart = new Map([...now, ...gone]);
     const withoutRestart = new Map([...withRestart].map(([name, digest]) => [name, changed.includes(name) ? (before?.get(name) ?? digest) : digest]));
     const record = startedWithText(withoutRestart, changed);
+    // Until it is written down, and if somebody takes it off.
+    this.#seen.set(id, { uid: workload.source.uid, text: record });
     if (changed.length === 0) {
       this.#behindSince.delete(id);
       return { ...current, record };
@@ -229,9 +231,7 @@ export class ConsumersInspector implements Inspector {
   #startedWith(id: WorkloadId, { source: { uid }, records }: DeepReadonly<Workload>): StartedWith | undefined {
     const text = records[startedWithAnnotation];
     const seen = this.#seen.get(id);
-    if (text === undefined) return seen?.uid === uid ? readStartedWith(seen.text) : undefined;
-    this.#seen.set(id, { uid, text });
-    return readStartedWith(text);
+    return readStartedWith(text ?? (seen?.uid === uid ? seen.text : undefined));
   }
 
   #content(namespace: string, { kind, name }: Pick<Followed, "kind" | "name">): KeptContent | undefined {
