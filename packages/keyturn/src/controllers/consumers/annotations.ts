@@ -60,21 +60,14 @@ export function followedBy(annotations: Annotations, template: DeepReadonly<PodT
   if (own === "never") return [];
   if (own === "auto") return unique(references.map(plainly));
   if (own === "env-only") return unique(references.filter(({ via }) => via === "env" || via === "mount").map(plainly));
-  if (own !== undefined && own !== "") {
-    const names = namesIn(own);
-    return unique(
-      [...options.kinds].flatMap((kind) =>
-        named(references, kind, (name) => names.includes(name) || names.includes(`${kind.toLowerCase()}/${name}`), names),
-      ),
-    );
-  }
+  if (own !== undefined && own !== "") return unique(namesIn(own).flatMap((name) => calledSo(name, references, options.kinds)));
   const isSearching = isTrue(said[searchAnnotation]);
   return unique(
     [...options.kinds].flatMap((kind) => {
       const prefix = prefixes[kind];
       const isAuto = isAutomatic(said[`${reloader}/auto`], said[`${prefix}/auto`], options.auto);
       const names = namesIn(said[`${prefix}/reload`] ?? "");
-      const chosen = named(references, kind, (name) => names.includes(name), names);
+      const chosen = named(references, kind, names);
       const all = references.filter((reference) => reference.kind === kind);
       if (isAuto) return chosen.concat(all.map(plainly));
       return isSearching ? chosen.concat(all.map(ifMatched)) : chosen;
@@ -94,21 +87,25 @@ function isAutomatic(general: string | undefined, ofKind: string | undefined, by
 }
 
 /** Of what pods see of these, exactly that; of others everything, for a program may read them itself. */
-function named(
-  references: readonly Reference[],
-  kind: SourceKind,
-  isNamed: (name: string) => boolean,
-  names: readonly string[],
-): readonly Followed[] {
-  const seen = references.filter((reference) => reference.kind === kind && isNamed(reference.name)).map(plainly);
-  const seenNames = new Set(seen.map(({ name }) => name));
-  const others = names.flatMap((text) => {
-    const [first = "", second] = text.split("/");
-    if (second !== undefined && first !== kind.toLowerCase()) return [];
-    const name = second ?? first;
-    return seenNames.has(name) ? [] : [{ kind, name, key: undefined, optional: true, onlyIfMatched: false }];
+function named(references: readonly Reference[], kind: SourceKind, names: readonly string[]): readonly Followed[] {
+  return names.flatMap((name) => {
+    const seen = references.filter((reference) => reference.kind === kind && reference.name === name);
+    return seen.length > 0 ? seen.map(plainly) : [wholly(kind, name)];
   });
-  return [...seen, ...others];
+}
+
+/** `secret/db`, or `db` for what pods see under that name; a Secret or ConfigMap if they see none. */
+function calledSo(text: string, references: readonly Reference[], kinds: ReadonlySet<SourceKind>): readonly Followed[] {
+  const [first = "", second] = text.split("/");
+  const name = second ?? first;
+  const meant = [...kinds].filter((kind) => second === undefined || kind.toLowerCase() === first.toLowerCase());
+  const seen = meant.filter((kind) => references.some((reference) => reference.kind === kind && reference.name === name));
+  const others = meant.filter((kind) => second !== undefined || kind !== "SecretProviderClass");
+  return (seen.length > 0 ? seen : others).flatMap((kind) => named(references, kind, [name]));
+}
+
+function wholly(kind: SourceKind, name: string): Followed {
+  return { kind, name, key: undefined, optional: true, onlyIfMatched: false };
 }
 
 function plainly({ kind, name, key, optional }: Reference): Followed {

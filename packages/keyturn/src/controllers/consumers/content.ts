@@ -100,7 +100,7 @@ export function entryDigest(key: Uint8Array, namespace: string, followed: Follow
   const [words = "", ...lines] = content?.split("\n") ?? [];
   const says = (word: string): boolean => words.split(" ").includes(word);
   if (says("ignored") || (followed.onlyIfMatched && !says("matched"))) return undefined;
-  const seen = followed.key === undefined ? lines : lines.filter((line) => line.startsWith(`${followed.key}=`));
+  const seen = followed.key === undefined ? lines : lines.filter((line) => line.slice(0, line.lastIndexOf("=")) === followed.key);
   if (content === undefined || (followed.key !== undefined && seen.length === 0)) return followed.optional ? absent : undefined;
   return keyed(key, [namespace, entryName(followed), ...seen]);
 }

@@ -1,0 +1,125 @@
+import { Buffer } from "node:buffer";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { limits } from "../../limits.ts";
+import {
+  boundedEntries,
+  changedInWords,
+  changeDigests,
+  contentOfMounts,
+  entryDigest,
+  keepConfigMap,
+  keepMount,
+  keepSecret,
+  readBehind,
+  readStartedWith,
+  startedWithText,
+} from "./content.ts";
+
+const key = new Uint8Array(32).fill(1);
+const stored = { metadata: { namespace: "n", name: "db", uid: "u", resourceVersion: "1" } };
+const secret = (texts: Readonly<Record<string, string>>, annotations = {}) => ({
+  metadata: { ...stored.metadata, annotations },
+  data: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString("base64")])),
+});
+const followed = (name: string | undefined, more = {}) => ({
+  kind: "Secret" as const,
+  name: "db",
+  key: name,
+  optional: false,
+  onlyIfMatched: false,
+  ...more,
+});
+const digest = (texts: Readonly<Record<string, string>>, of = followed(undefined), annotations = {}): string | undefined =>
+  entryDigest(key, "n", of, keepSecret(secret(texts, annotations)));
+
+describe("a digest", () => {
+  test("is of the content alone, whatever else is written on the object and in whichever order", () => {
+    expect(digest({ a: "1", b: "2" }, followed(undefined), { note: "x" })).toBe(digest({ b: "2", a: "1" }));
+    expect(digest({ a: "1" })).not.toBe(digest({ a: "2" }));
+    expect(digest({ a: "1" })).not.toBe(digest({ b: "1" }));
+  });
+
+  test("of a key, is of that key alone", () => {
+    expect(digest({ a: "1", b: "2" }, followed("a"))).toBe(digest({ a: "1", b: "3" }, followed("a")));
+    expect(digest({ a: "1" }, followed("a"))).not.toBe(digest({ a: "2" }, followed("a")));
+    // Not of one whose name begins like it.
+    expect(digest({ a: "1", "a=b": "2" }, followed("a"))).toBe(digest({ a: "1" }, followed("a")));
+  });
+
+  test("of what is not there: none if pods wait for it, one of its own if they do not", () => {
+    expect(digest({}, followed("a"))).toBeUndefined();
+    expect(digest({}, followed("a", { optional: true }))).toBe("-");
+    expect(entryDigest(key, "n", followed(undefined), undefined)).toBeUndefined();
+    expect(entryDigest(key, "n", followed(undefined, { optional: true }), undefined)).toBe("-");
+  });
+
+  test("none of what is to be ignored, or is searched and not marked", () => {
+    expect(digest({ a: "1" }, followed("a"), { "reloader.stakater.com/ignore": "true" })).toBeUndefined();
+    expect(digest({ a: "1" }, followed("a", { onlyIfMatched: true }))).toBeUndefined();
+    expect(digest({ a: "1" }, followed("a", { onlyIfMatched: true }), { "reloader.stakater.com/match": "true" })).toBeDefined();
+  });
+
+  test("needs the installation's key: nobody finds a PIN by trying", () => {
+    const other = new Uint8Array(32).fill(2);
+    expect(entryDigest(other, "n", followed("a"), keepSecret(secret({ a: "123456" })))).not.toBe(digest({ a: "123456" }, followed("a")));
+    expect(entryDigest(key, "m", followed("a"), keepSecret(secret({ a: "123456" })))).not.toBe(digest({ a: "123456" }, followed("a")));
+  });
+
+  test("of a ConfigMap tells text from bytes", () => {
+    const [text, bytes] = [keepConfigMap({ ...stored, data: { a: "eA==" } }), keepConfigMap({ ...stored, binaryData: { a: "eA==" } })];
+    expect(text).not.toBe(bytes);
+  });
+});
+
+test("what is kept of a Secret that nobody uses takes no more than its keys' names and 33 characters each", () => {
+  expect(keepSecret(secret({ password: "x".repeat(100_000), user: "y" })).length).toBeLessThan(90);
+});
+
+test("what a store gives is known when all pods have mounted the same", () => {
+  const mount = (version: string) =>
+    keepMount({ ...stored, status: { secretProviderClassName: "vault", objects: [{ id: "secret/db", version }] } }).content;
+  expect(contentOfMounts([mount("1"), mount("1")])).toBe(mount("1"));
+  expect(contentOfMounts([mount("1"), mount("2")])).toBeUndefined();
+  expect(contentOfMounts([])).toBeUndefined();
+});
+
+describe("the annotation", () => {
+  const entries = new Map([
+    ["secret/db/password", "aa"],
+    ["configmap/conf", "-"],
+  ]);
+
+  test("is read as it was written, with marks of what is behind", () => {
+    const text = startedWithText(entries, ["secret/db/password"]);
+    expect(text).toBe("configmap/conf=-,secret/db/password=aa!");
+    expect(new Map(readStartedWith(text))).toEqual(entries);
+    expect(readBehind(text)).toEqual(["secret/db/password"]);
+    expect(readBehind(startedWithText(entries))).toEqual([]);
+  });
+
+  test("may have been written by anybody", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+        expect((readStartedWith(text)?.size ?? 0) <= limits.followedEntries && Array.isArray(readBehind(text))).toBe(true);
+      }),
+    );
+    expect(readStartedWith("a=1,".repeat(100_000))?.size).toBe(1);
+    expect(readStartedWith(undefined)).toBeUndefined();
+  });
+
+  test("has one digest for more than it can hold", () => {
+    const many = new Map(Array.from({ length: limits.followedEntries + 1 }, (_, index) => [`secret/s${index}`, "a"]));
+    expect([...boundedEntries(many, key).keys()]).toEqual(["all"]);
+    expect(boundedEntries(entries, key)).toBe(entries);
+  });
+});
+
+test("changes are named one by one, very many of them together", () => {
+  const now = new Map([["secret/db/password", "bb"]]);
+  expect(changeDigests(["secret/db/password"], now, key)).toEqual([{ digest: "consumers:secret/db/password@bb", names: ["secret/db/password"] }]);
+  const names = Array.from({ length: limits.namedChanges + 1 }, (_, index) => `secret/s${index}`);
+  expect(changeDigests(names, now, key)).toHaveLength(1);
+  expect(changedInWords(["secret/db/password", "configmap/conf"])).toBe("password of secret db has changed, configmap conf has changed");
+  expect(changedInWords(names)).toMatch(/secret s4 has changed, and 16 more$/);
+});
