@@ -66,6 +66,9 @@ export const healthy: Series = {
   'keyturn_sidecars_stuck_rollouts{instance="a"}': always(0),
   'keyturn_sidecars_restart_failures_total{instance="a"}': always(0),
   'keyturn_sidecars_unknown_workloads{reason="WebhookFailed",instance="a"}': always(0),
+  'keyturn_consumers_stuck_rollouts{instance="a"}': always(0),
+  'keyturn_consumers_outdated_workloads{reason="CredentialChanged",instance="a"}': always(0),
+  'keyturn_consumers_restart_failures_total{instance="a"}': always(0),
 };
 
 /** One for each alert, at least. */
@@ -249,5 +252,23 @@ export const alertStories: readonly AlertStory[] = [
     series: { 'keyturn_sidecars_unknown_workloads{reason="WebhookFailed",instance="a"}': always(7) },
     labels: { severity: "warning", reason: "WebhookFailed" },
     summary: "Of 7 workloads it is not known whether their sidecar is outdated (WebhookFailed).",
+  },
+  {
+    alert: "KeyturnCredentialRolloutStuck",
+    series: { 'keyturn_consumers_stuck_rollouts{instance="a"}': always(1) },
+    labels: { severity: "critical", instance: "a" },
+    summary: "1 workloads do not get healthy with what has changed.",
+  },
+  {
+    alert: "KeyturnOldCredentialInUse",
+    series: { 'keyturn_consumers_outdated_workloads{reason="CredentialChanged",instance="a"}': always(3) },
+    labels: { severity: "warning", instance: "a", reason: "CredentialChanged" },
+    summary: "3 workloads have run with old content for an hour.",
+  },
+  {
+    alert: "KeyturnCredentialRestartsRefused",
+    series: { 'keyturn_consumers_restart_failures_total{instance="a"}': growingBy(1) },
+    labels: { severity: "warning", instance: "a" },
+    summary: "Restarts are refused.",
   },
 ];

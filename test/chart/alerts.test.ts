@@ -109,7 +109,7 @@ test("every alert has a heading in the runbook that it names", async () => {
 test("alerts follow the choice of controllers, can be left out, and get labels and a runbook of one's own", async () => {
   const groups = await alertGroups(
     { disabledAlerts: ["KeyturnDown"], alertLabels: { team: "platform" }, runbookUrl: "https://example.com/runbook" },
-    { sidecars: { enabled: false }, jwks: { enabled: false } },
+    { sidecars: { enabled: false }, consumers: { enabled: false }, jwks: { enabled: false } },
   );
   expect(groups.map(({ name }) => name)).toEqual([
     "keyturn-runtime",

@@ -92,7 +92,7 @@ test("every value that is not the default arrives as its argument, as it was wri
   const entries = operatorFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
   const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"], rbac: { clusterRoles: true } }));
   const [run, controllers, metrics, health, ...rest] = given;
-  expect([run, controllers]).toEqual(["run", "--controllers=checksum,eventing-auth,jwks,rotation,sidecars"]);
+  expect([run, controllers]).toEqual(["run", "--controllers=checksum,consumers,eventing-auth,jwks,rotation,sidecars"]);
   expect([metrics, health]).toEqual(["--metrics-bind-address=:8080", "--health-probe-bind-address=:8081"]);
   expect(rest.at(-1)).toBe("--more=1");
   expect(rest.slice(0, -1).toSorted()).toEqual(operatorFlags.map((flag) => `--${flag.flag.name}=${otherValue(flag)[1]}`).toSorted());

@@ -75,7 +75,7 @@ describe.concurrent("keyturn status", () => {
     expect(text).not.toContain("\u001b");
 
     const [document] = parseAllDocuments((await typed("status", ...where, "-o", "yaml")).out).map((each) => each.toJS() as unknown);
-    expect(lifeSchema.parse(document).steps.map(({ step }) => step)).toEqual(["issue", "rotate", "publish", "verify", "roll out"]);
+    expect(lifeSchema.parse(document).steps.map(({ step }) => step)).toEqual(["issue", "rotate", "publish", "verify", "roll out", "use"]);
   });
 
   it("puts first what somebody should look at, and follows one credential by any of its names", async () => {

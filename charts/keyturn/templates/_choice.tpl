@@ -16,8 +16,15 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- define "keyturn.processes" -}}
 {{- $chosen := include "keyturn.chosen" . | fromYamlArray }}
 {{- if .Values.split }}
+{{- /* Those that restart workloads are one: the budget is one, and a workload is restarted once for both. */ -}}
+{{- $restarting := list }}
+{{- range list "sidecars" "consumers" }}{{ if has . $chosen }}{{ $restarting = append $restarting . }}{{ end }}{{ end }}
 {{- range $chosen }}
+{{- if not (has . $restarting) }}
 - {name: {{ . }}, controllers: [{{ . }}]}
+{{- else if eq . (first $restarting) }}
+- {name: {{ . }}, controllers: {{ toJson $restarting }}}
+{{- end }}
 {{- end }}
 {{- else if $chosen }}
 - {name: "", controllers: {{ toJson $chosen }}}
@@ -37,7 +44,7 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- if and (eq $name "checksum") $root.Values.namespaces (not $values.namespaces) (eq $values.scope "namespace") (eq $values.namespaceSelector "keyturn.io/checksum=enabled") }}
 {{- $_ := set $own "namespaces" $root.Values.namespaces }}
 {{- end }}
-{{- $_ := set $controllers $name (merge $own (omit $values (keys $own | first) (keys $own | last))) }}
+{{- $_ := set $controllers $name (merge $own (omit $values "enabled")) }}
 {{- end }}
 {{- $values := merge (dict "controllers" $controllers) (omit $root.Values "controllers") }}
 ---

@@ -68,6 +68,7 @@
 {{- end }}
 {{- end }}
 {{- define "keyturn.rights.sidecars" }}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"admissionregistration.k8s.io","resource":"mutatingwebhookconfigurations","namespaced":false,"verbs":["list","watch"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["list","watch"]}
 - {"group":"networking.istio.io","resource":"proxyconfigs","namespaced":true,"verbs":["list","watch"]}
@@ -75,7 +76,6 @@
 - {"group":"apps","resource":"replicasets","namespaced":true,"verbs":["list","watch"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"verbs":["create"]}
-- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"daemonsets","namespaced":true,"verbs":["list","watch","patch"]}
@@ -95,7 +95,6 @@
 - {"group":"","resource":"secrets","namespaced":true,"own":true,"verbs":["create"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"verbs":["create"]}
-- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"statefulsets","namespaced":true,"verbs":["list","watch","patch"]}
 - {"group":"apps","resource":"daemonsets","namespaced":true,"verbs":["list","watch","patch"]}

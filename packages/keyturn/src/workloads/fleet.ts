@@ -11,7 +11,6 @@ import {
   type KubeObject,
   type Logger,
   type Metrics,
-  Namespace,
   nameOf,
   type ObjectKey,
   sleep,
@@ -80,8 +79,6 @@ const lookForRolloutsMs = 15_000;
 export class Fleet {
   /** By the name of their kind. Rollouts join when their CRD is there. */
   readonly workloads = new Map<string, Cache<Workload>>();
-  /** The labels of each namespace. */
-  readonly namespaces: Cache<Readonly<Record<string, string>>>;
   /** Whether the controller leads; the fleet of somebody who looks is always wanted. */
   isLed = false;
   /** What the operator has restarted, if that is known here. */
@@ -102,9 +99,8 @@ export class Fleet {
     this.#scope = scope;
     this.#options = options;
     this.#admissionFailures = new AdmissionFailures(clock);
-    this.namespaces = watch(Namespace, { only: "metadata", keep: keepLabels });
     for (const { kind } of restartableKinds.values()) if (kind !== Rollout) this.#watch(kind);
-    const { workloads, namespaces } = this;
+    const { workloads } = this;
     const ids = (namespace?: string): readonly WorkloadId[] => this.ids(namespace);
     const due = (changed: Iterable<WorkloadId>): void => this.#isDue(changed);
     this.#inspectors = options.inspectors.map((definition) => ({
@@ -119,20 +115,15 @@ export class Fleet {
         installationKey: () => scope.installationKey?.(signal) ?? Promise.resolve(undefined),
         isWanted: () => asker === "viewer" || this.isLed,
         workloads,
-        namespaces,
         ids,
         due,
       }),
     }));
-    // A workload may have been observed before its namespace.
-    namespaces.subscribe((change) => {
-      if (change.type === "added" && !change.initial) due(ids(change.key));
-    });
   }
 
   /** Everything that is watched. */
   get caches(): readonly Cache<unknown>[] {
-    return [...this.workloads.values(), this.namespaces, ...this.#inspectors.flatMap(({ inspector }) => inspector.caches)];
+    return [...this.workloads.values(), ...this.#inspectors.flatMap(({ inspector }) => inspector.caches)];
   }
 
   /** The workload as the cache shows it, and of which version that is. */
@@ -416,10 +407,6 @@ function askedBy(findings: readonly { readonly name: string }[], restartedFor = 
 /** What a refusal is about: the restart for the same and of the same template would be refused again. */
 export function restartInput({ digest }: { readonly digest: string }, { templateDigest }: Pick<Workload, "templateDigest">): string {
   return `${templateDigest} ${digest}`;
-}
-
-function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {
-  return labels;
 }
 
 /** A selection of everything outside of these namespaces. */

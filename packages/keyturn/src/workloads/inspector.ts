@@ -9,7 +9,7 @@ import type { Workload } from "./workload.ts";
 export interface InspectorDefinition {
   /** The name of its feature. */
   readonly name: string;
-  /** What it may do beyond reading namespaces and workloads and restarting these. */
+  /** What it may do beyond reading workloads and restarting these. */
   readonly access: readonly AccessRule[];
   /** Names of the labels and annotations of workloads that it reads. Default none. */
   readonly reads?: (name: string) => boolean;
@@ -47,8 +47,6 @@ export interface InspectorScope extends Pick<ControllerScope, "watch"> {
   readonly asker: "operator" | "viewer";
   /** Whether somebody wants inspections at present: nobody is asked on behalf of a standby. */
   isWanted(this: void): boolean;
-  /** The labels of each namespace. */
-  readonly namespaces: Cache<Readonly<Record<string, string>>>;
   /** By the name of their kind. Rollouts join when their CRD is there. */
   readonly workloads: ReadonlyMap<string, Cache<Workload>>;
   /** Everything that is inspected, of one namespace or all. */

@@ -1,5 +1,5 @@
 // How the controller that restarts works, and what it may do: what each feature asks for, and what that comes to for several.
-import { type AccessRule, DaemonSet, Deployment, Namespace, Pod, StatefulSet } from "@keyturn/runtime";
+import { type AccessRule, DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import type { ReasonTable } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
 import type { FleetOptions } from "./fleet.ts";
@@ -55,7 +55,6 @@ function unitedWindows(left: Limits["maintenance"], right: Limits["maintenance"]
   return left;
 }
 
-const seen = ["list", "watch"] as const;
 const restarted = ["list", "watch", "patch"] as const;
 const why = "to see what pods are made from and how rollouts fare, and to restart";
 
@@ -66,7 +65,6 @@ export function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: Rol
       ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
       : []),
     ...restartMemoryAccess,
-    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
   ];
 }

@@ -82,7 +82,7 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
       fleet.onDue((id) => enqueue(id));
       fleet.onChange(() => enqueue(fleetKey, { afterMs: planAfterMs }));
       // Each term of leadership begins with a plan, which may find what the term before has left waiting.
-      trigger(fleet.namespaces, (change) => (change.type === "added" && change.initial ? [fleetKey] : []));
+      for (const cache of fleet.workloads.values()) trigger(cache, (change) => (change.type === "added" && change.initial ? [fleetKey] : []));
       return new Rollouts(scope, fleet, options).reconcile;
     },
   };

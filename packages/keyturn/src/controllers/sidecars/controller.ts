@@ -1,5 +1,5 @@
 // Sidecars as a reason to restart workloads: an inspector, and the controller that restarts what it finds outdated.
-import { type AccessRule, ConfigMap, type Metrics, MutatingWebhookConfiguration, Pod, ReplicaSet } from "@keyturn/runtime";
+import { type AccessRule, ConfigMap, type Metrics, MutatingWebhookConfiguration, Namespace, Pod, ReplicaSet } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { Semaphore } from "../../semaphore.ts";
 import { askAdmission } from "../../workloads/admission.ts";
@@ -97,6 +97,7 @@ const configured = "to notice when Istio's injectors are configured anew";
 /** The rights depend on where Istio is: also an operator that is limited to some namespaces has to look there. */
 function inspectorAccess({ istioNamespaces }: SidecarsOptions): readonly AccessRule[] {
   return [
+    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     { kind: MutatingWebhookConfiguration, verbs: seen, why: "to know which webhook would inject a pod" },
     { kind: ConfigMap, verbs: seen, why: configured },
     { kind: ProxyConfig, verbs: seen, why: configured },

@@ -43,8 +43,7 @@ async function world(admission: () => Promise<Admission>, probe?: () => Readonly
     caches.set(kind.kind, cache);
     return cache;
   };
-  const namespaces = new ManualCache<Readonly<Record<string, string>>>(Namespace);
-  namespaces.put(namespace, {});
+  cacheOf(Namespace).put(namespace, {});
   const scope = {
     client,
     clock,
@@ -52,7 +51,6 @@ async function world(admission: () => Promise<Admission>, probe?: () => Readonly
     metrics: undefined,
     asker: "operator",
     isWanted: () => true,
-    namespaces,
     workloads: new Map(),
     installationKey: () => Promise.resolve(undefined),
   } as const;

@@ -7,6 +7,8 @@ import {
   type DeepReadonly,
   MutatingWebhookConfiguration,
   nameOf,
+  Namespace,
+  type KubeObject,
   type ObjectKey,
   Pod,
   type PodTemplateSpec,
@@ -97,6 +99,8 @@ export class SidecarsInspector implements Inspector {
   readonly caches: readonly Cache<unknown>[];
   readonly #scope: InspectorScope;
   readonly #options: InspectionOptions;
+  /** The labels of each. */
+  readonly #namespaces: Cache<Readonly<Record<string, string>>>;
   readonly #pods: Cache<KeptPod>;
   readonly #replicaSets: Cache<ReplicaSetOwner>;
   readonly #configuration: InjectorConfiguration;
@@ -109,7 +113,7 @@ export class SidecarsInspector implements Inspector {
   readonly #keep: (pod: Stored<Pod>) => KeptPod;
 
   constructor(scope: InspectorScope, options: InspectionOptions, { expect, probe }: Asking) {
-    const { watch, clock, namespaces, due, ids } = scope;
+    const { watch, clock, due, ids } = scope;
     const { skipNamespaces, istioNamespaces, stabilizeMs } = options;
     this.#scope = scope;
     this.#options = options;
@@ -134,7 +138,9 @@ export class SidecarsInspector implements Inspector {
     ];
     // Who only looks may not be allowed to read them, and hears of a change with the next period.
     const proxyConfigs = scope.asker === "viewer" ? undefined : watch(ProxyConfig, { optional: true, keep: keepProxyConfig });
-    this.caches = [this.#pods, this.#replicaSets, webhooks, ...(proxyConfigs ? [proxyConfigs] : []), ...configMaps];
+    const namespaces = watch(Namespace, { only: "metadata", keep: keepLabels });
+    this.#namespaces = namespaces;
+    this.caches = [namespaces, this.#pods, this.#replicaSets, webhooks, ...(proxyConfigs ? [proxyConfigs] : []), ...configMaps];
     const configuration = new InjectorConfiguration({ webhooks, configMaps, proxyConfigs, istioNamespaces }, { clock, stabilizeMs });
     const decidesInjection = (label: string): boolean => configuration.injectors.namespaceLabels.has(label);
     this.#configuration = configuration;
@@ -149,7 +155,9 @@ export class SidecarsInspector implements Inspector {
     this.#pods.subscribe((change) => due(workloadsOfPodChange(change, this.#replicaSets)));
     this.#replicaSets.subscribe((change) => due(workloadsOfReplicaSetChange(change)));
     namespaces.subscribe((change) => {
-      if (changedLabels(change).some((label) => label === consentLabel || decidesInjection(label))) due(ids(change.key));
+      // A workload may have been observed before its namespace.
+      const isNew = change.type === "added" && !change.initial;
+      if (isNew || changedLabels(change).some((label) => label === consentLabel || decidesInjection(label))) due(ids(change.key));
     });
     this.#every(options.periodMs, () => configuration.nextPeriod());
     this.#probe = options.probeMs > 0 ? probe : undefined;
@@ -207,7 +215,7 @@ export class SidecarsInspector implements Inspector {
     const counted = countedPods(workload, pods);
     // Nobody need be asked about a workload without pods.
     if (!workload.restarting && counted.length === 0) return undefined;
-    const blocker = withoutConsent(workload.labels, this.#scope.namespaces.get(workload.ref.namespace), this.#options);
+    const blocker = withoutConsent(workload.labels, this.#namespaces.get(workload.ref.namespace), this.#options);
     return { ...compare(counted), replaced: counted.length >= workload.desired, blocker };
   }
 
@@ -241,7 +249,7 @@ export class SidecarsInspector implements Inspector {
   #question(asked: Asked): Question | Pick<Finding, "inspection" | "againInMs"> {
     const { namespace } = asked.source;
     const { injectors } = this.#configuration;
-    const namespaceLabels = this.#scope.namespaces.get(namespace);
+    const namespaceLabels = this.#namespaces.get(namespace);
     const stabilizesInMs = Math.max(this.#configuration.stabilizesInMs(namespace), this.#stabilization.stabilizesInMs(namespace));
     if (!namespaceLabels || stabilizesInMs > 0) {
       const inspection: Inspection = namespaceLabels ? justChanged : { ...justChanged, message: "its namespace has not been seen yet" };
@@ -295,6 +303,10 @@ export class SidecarsInspector implements Inspector {
     let timer = clock.setTimer(periodMs, next);
     signal.addEventListener("abort", () => timer.cancel(), { once: true });
   }
+}
+
+function keepLabels({ metadata: { labels = {} } }: Stored<KubeObject>): Readonly<Record<string, string>> {
+  return labels;
 }
 
 function askedOf(workload: DeepReadonly<Workload>): Asked {

@@ -1,0 +1,50 @@
+// The guide says what there is: every reason, every flag, and commands that work.
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { managerAccess, Namespace, policyRules } from "@keyturn/runtime";
+import { startOperator } from "@keyturn/runtime/testing";
+import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, test } from "vitest";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
+import { consumersFlags } from "../../packages/keyturn/src/controllers/consumers/flags.ts";
+import { consumersReasons } from "../../packages/keyturn/src/controllers/consumers/reasons.ts";
+import { runShell, shellBlock } from "../support/shell-block.ts";
+
+const cluster = useSharedCluster();
+const guide = "guides/use.md";
+const text = await readFile(new URL(`../../docs/${guide}`, import.meta.url), "utf8");
+
+test("every reason is in the guide", () => {
+  expect(Object.keys(consumersReasons).filter((reason) => !text.includes(`\`${reason}\``))).toEqual([]);
+});
+
+test("every flag is in the guide, with its default", () => {
+  for (const { name, default: byDefault } of Object.values(consumersFlags)) {
+    expect(text).toContain(byDefault === undefined ? `| \`--${name}\` | | ` : `| \`--${name}\` | \`${byDefault}\` | `);
+  }
+});
+
+test("a first workload is restarted when what it uses changes, by an operator with exactly its rights", async () => {
+  const namespace = `use-${randomUUID().slice(0, 8)}`;
+  await cluster().client.create(Namespace, { metadata: { name: namespace } });
+  const controllers = consumersFeature.controllers((flag) => flag.parse(undefined));
+  const access = controllers.flatMap((controller) => controller.access);
+  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
+  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  const kubeconfig = await cluster().kubeconfigFor({
+    serviceAccount: { namespace, name: "operator" },
+    rules: [],
+    namespacedRules: { [namespace]: rules },
+  });
+  const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
+  try {
+    const here = `kubectl() { command kubectl --namespace=${namespace} "$@"; }\n`;
+    await runShell(cluster(), here + (await shellBlock(guide, "first")));
+    const printed = await runShell(cluster(), here + (await shellBlock(guide, "change")));
+    expect(printed).toMatch(/CredentialRestart +Deployment\/web +restarted: password of secret db has changed/);
+  } finally {
+    await operator.stop();
+    await cluster().client.delete(Namespace, { name: namespace });
+  }
+});
