@@ -40,8 +40,8 @@ export interface TransportRequest {
   /** See `SendPermit`. Default: may be sent at any time. */
   readonly permit?: SendPermit;
   /**
-   * From sending to the response's headers, default 30,000; unless it is a GET, to the end of its body, which is small. The body of a GET has no
-   * deadline: the caller aborts.
+   * From sending to the response's headers, default 30,000; unless it is a GET, to the end of its body, which is small. The body of a GET may take longer,
+   * but not stand still for that long; on the lane of watches it may, and the caller aborts.
    */
   readonly timeoutMs?: number;
 }
