@@ -15,8 +15,10 @@ const token = "planted-bearer-token-of-the-operator";
 test("an error that nobody caught is told by its name and its place, without its words and the line of code", async () => {
   // As soon as the program listens for such errors, and before Node would print one itself.
   const fault = `const t = setInterval(() => { if (process.listenerCount("uncaughtException") > 0) JSON.parse("${token}"); }, 10)`;
+  const file = join(await temporaryFolder(), "fault.mjs");
+  await writeFile(file, fault);
   const [command, ...first] = program;
-  const env = { PATH: process.env["PATH"] ?? "", NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
+  const env = { PATH: process.env["PATH"] ?? "", NODE_OPTIONS: `--import=${file}` };
   const child = spawn(command, [...first, "version", "--help"], { stdio: ["ignore", "pipe", "pipe"], env });
   const [[code], out, err] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
   expect(err).toMatch(/^keyturn: an unexpected SyntaxError\n {2}at JSON\.parse/);

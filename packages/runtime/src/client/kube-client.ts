@@ -74,7 +74,7 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random, maxRetries: readRetries }, signal);
   const write = async <T extends KubeObject, A extends Answer>(request: Write<A>, kind: Kind<T>, signal?: AbortSignal): Promise<Answered<T, A>> => {
     const { method, path, query, contentType, body, attempt, answer } = request;
-    const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, answer) };
+    const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, sender?.answersWhole?.(kind) ? "object" : answer) };
     const answered = await once({ method, path: withQuery(path, query), headers, body: JSON.stringify(body) }, attempt, signal);
     return decodeObject<T, A>(answered, kind, attempt);
   };

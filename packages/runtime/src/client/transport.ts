@@ -1,4 +1,5 @@
 // The seam between the runtime and the wire: a real HTTP connection, the fault proxy's, or a simulated API server.
+import type { Kind } from "./kind.ts";
 
 /** Requests on different lanes never share a socket: a busy or stalled lane cannot delay another. */
 export type Lane = "call" | "watch" | "lease";
@@ -24,6 +25,8 @@ export interface Sender {
   readonly flow: string;
   /** What writes need. Default: nothing. */
   readonly permit?: SendPermit;
+  /** True for kinds of which a write is answered with the whole object, whatever less is asked for: its fields must be known. Default none. */
+  readonly answersWhole?: (kind: Kind) => boolean;
 }
 
 /** One HTTP request to the API server. */

@@ -1,6 +1,7 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
 import { type AnyWatch, type AnyWatchOptions, type Cache, type Watch } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
+import { selectsByContent } from "../cache/write-tracker.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import type { ServerClock } from "../client/observed-transport.ts";
@@ -145,8 +146,9 @@ export class ControllerRunner {
       observer,
       dryRun: options.dryRun ?? false,
       trackedClient: (permit, onWrite) => {
-        const sending = sendingAs(options.client, { flow: name, permit });
-        return options.dryRun ? sending : trackAnswers(sending, onWrite);
+        const answersWhole = (kind: Kind): boolean => this.#selectsByContent(kind);
+        const sending = sendingAs(options.client, { flow: name, permit, answersWhole });
+        return options.dryRun ? sending : trackAnswers(sending, onWrite, answersWhole);
       },
       whenObserved: (write) => this.#whenObserved(write, log),
       report: (failure, run) => this.#report(reconcile, failure, run),
@@ -330,6 +332,10 @@ export class ControllerRunner {
   #mayWrite(): boolean {
     for (const session of this.#sessions) if (session.mayWrite) return true;
     return false;
+  }
+
+  #selectsByContent({ group, plural }: Kind): boolean {
+    return this.#caches.values().some(({ kind, selection }) => kind.plural === plural && kind.group === group && selectsByContent(selection));
   }
 
   async #whenObserved(write: WriteRecord, log: Logger): Promise<boolean> {
