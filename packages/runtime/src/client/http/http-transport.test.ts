@@ -172,7 +172,7 @@ describe("requests", () => {
     await using server = await startLocalServer((_request, response) => void response.end("x".repeat(8_000_000)));
     const clock = new VirtualClock();
     let readBytes = 0;
-    using transport = transportTo(server, { clock, onRead: (bytes) => (readBytes += bytes) });
+    using transport = transportTo(server, { clock, onRead: (bytes) => void (readBytes += bytes) });
     const response = await transport.send({ ...get, timeoutMs: 5_000 });
     // Of what is taken in ahead, all is there.
     await expect.poll(() => readBytes, patiently).toBeGreaterThan(257 * 1024);
