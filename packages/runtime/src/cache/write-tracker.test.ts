@@ -64,9 +64,9 @@ it.each([
   await settle();
   answerStream(server, "100", ["held"]);
   await settle();
-  const fresh = watchPromise(caches.whenObserved(cache, { ...written("a", "105"), ...(content && { content }) } as WriteRecord));
+  const fresh = watchPromise(caches.whenObserved(cache, { ...written("a", "105"), ...(content && { content }) }));
   // What the cache has must be seen to change or to go, whatever its fields are now.
-  const held = watchPromise(caches.whenObserved(cache, { ...written("held", "106"), ...(content && { content }) } as WriteRecord));
+  const held = watchPromise(caches.whenObserved(cache, { ...written("held", "106"), ...(content && { content }) }));
   await settle();
   expect([fresh.done, held.done]).toEqual([isSettled, false]);
   server.last.line(objectLine("DELETED", "held", "107"));
