@@ -1,5 +1,4 @@
 // When a cache counts as having shown what the process itself has written.
-import type { WriteRecord } from "../controller/run.ts";
 import { expect, it } from "vitest";
 import { defineKind } from "../client/kind.ts";
 import { bookmarkLine, objectLine } from "../watch/scripted-server.fixture.ts";
