@@ -429,7 +429,7 @@ describe("where only what is announced and signed counts", () => {
   const stranger = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
   const signedWorld = (): PublishedWorld => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     world.announceChanges(
       10 * minuteMs,
       [
@@ -482,7 +482,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("of two Secrets with the same id each needs a statement of its own", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     const announce = (name: string): unknown => world.announceChanges(10 * minuteMs, [{ name, to: "7-1" }], key);
     announce("object-0");
     world.setLive("7-1", "7-1");
@@ -497,7 +497,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("what goes without a word is not published, however long it is gone", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     for (const [index, to] of ["7-1", "8-1", "9-1", "10-1"].entries()) {
       world.announceChanges(10 * minuteMs, [{ name: `object-${index}`, to }], key);
       world.setLive(...["7-1", "8-1", "9-1", "10-1"].slice(0, index + 1));
@@ -567,10 +567,10 @@ describe("where only what is announced and signed counts", () => {
   test("a checksum that says so without a word is not believed, whoever wrote it", () => {
     const world = signedWorld();
     world.setLive("7-1", "8-2");
-    world.policy = { ...world.policy, keys: undefined };
+    world.policy = { ...world.policy, signedOnly: false };
     world.settle();
     expect(world.standing("7-1 8-2")).toBe("True Published");
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     expect(world.settle().isHeld).toBe(true);
     expect(world.standing("7-1 8-2")).toBe("False Unannounced");
   });
