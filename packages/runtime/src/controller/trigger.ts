@@ -114,7 +114,8 @@ export function cacheTrigger<V>(source: TriggerSource<V>, log: Logger): Trigger 
   };
   const keysFor = (change: Change<V>): readonly ObjectKey[] => {
     try {
-      return keysOf(change);
+      // Taken apart here: what the types promise to be a list may be none.
+      return [...keysOf(change)];
     } catch (error) {
       const parts = partsOf(change);
       if (parts.length > 1) return parts.flatMap(keysFor);
