@@ -176,6 +176,28 @@ export class RestartRecord {
   }
 }
 
+/**
+ * What the operator remembers, for somebody who only looks: in this namespace, or without one wherever there is one. Undefined if it may not be read; and if
+ * several are found, of which anybody may have written one.
+ */
+export async function recallRestarts(
+  client: Client,
+  { operatorNamespace, nowMs, signal }: { readonly operatorNamespace: string | undefined; readonly nowMs: number; readonly signal: AbortSignal },
+): Promise<RestartMemory | undefined> {
+  try {
+    const found =
+      operatorNamespace === undefined
+        ? (await client.list(Lease, { fields: `metadata.name=${name}` }, signal)).items.map(({ metadata }) => metadata.namespace)
+        : [operatorNamespace];
+    const [namespace, ...others] = found;
+    if (others.length > 0) return undefined;
+    return namespace === undefined ? new Map() : await new RestartRecord(namespace).read(client, { nowMs, signal });
+  } catch (error) {
+    if (isApiError(error, "Forbidden")) return undefined;
+    throw error;
+  }
+}
+
 function serialized(memory: RestartMemory): string {
   // Whoever has many restarts displaces none that is under way. What has not helped is of use for longest; then what is latest.
   const rank = ({ isOver, restartedFor }: Remembered): number => (isOver ? (restartedFor === undefined ? 2 : 1) : 0);

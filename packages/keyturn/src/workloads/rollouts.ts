@@ -28,7 +28,7 @@ import { type InspectorDefinition, type RolloutMetrics, rolloutsAccess } from ".
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -75,7 +75,9 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
     setup(scope) {
       const { watch, client, clock, log, metrics, closed: signal, enqueue, trigger, serverAheadMs } = scope;
       const now = (): number => clock.now() + (serverAheadMs() ?? 0);
-      fleet = new Fleet({ watch, client, clock, metrics, signal, now, asker: "operator" }, options);
+      const { operatorNamespace } = scope;
+      const recall = (until: AbortSignal) => recallRestarts(client, { operatorNamespace, nowMs: now(), signal: until });
+      fleet = new Fleet({ watch, client, clock, metrics, signal, now, recall, asker: "operator" }, options);
       void fleet.followRollouts(log);
       fleet.onDue((id) => enqueue(id));
       fleet.onChange(() => enqueue(fleetKey, { afterMs: planAfterMs }));
