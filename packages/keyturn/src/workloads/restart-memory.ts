@@ -25,7 +25,7 @@ export type RestartMemory = ReadonlyMap<WorkloadId, Remembered>;
 type Rolling = Pick<DeepReadonly<Workload>, "ref" | "source" | "generation" | "progress" | "restartedAt" | "restartedFor">;
 
 /** What is remembered once these are restarted, or their rollouts finished. What is gone by then changes nothing. */
-export function rememberedAfter(
+function rememberedAfter(
   memory: RestartMemory,
   rows: readonly Row[],
   { workloadOf, nowMs }: { readonly workloadOf: (id: WorkloadId) => Rolling | undefined; readonly nowMs: number },
