@@ -60,6 +60,8 @@ interface FleetScope extends Pick<ControllerScope, "watch"> {
   readonly now?: () => number;
   /** Default: it cannot be had. */
   readonly installationKey?: ControllerScope["installationKey"];
+  /** Reads what the operator remembers of its restarts. Default: it is not known. */
+  readonly recall?: (signal: AbortSignal) => Promise<RestartMemory | undefined>;
 }
 
 /** What is known of one id. */
@@ -196,6 +198,13 @@ export class Fleet {
       rolling: new Map(),
       lastRestartMs: restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined,
     };
+  }
+
+  /** Reads what the operator remembers, unless it is this process that leads and writes it. */
+  async recall(): Promise<void> {
+    const { recall, signal } = this.#scope;
+    const memory = this.isLed ? undefined : await recall?.(signal);
+    if (!this.isLed) this.memory = memory;
   }
 
   /** Refreshes everything, until nobody is being asked. */

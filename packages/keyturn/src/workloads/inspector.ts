@@ -1,5 +1,14 @@
 // An inspector says which workloads should be restarted, and why. It restarts nothing: that is planned over all inspectors, in `rollouts.ts`.
-import type { AccessRule, Cache, Client, Clock, ControllerScope, DeepReadonly, Metrics, PlannedEvent } from "@keyturn/runtime";
+import {
+  type AccessRule,
+  type Cache,
+  type Client,
+  type Clock,
+  type ControllerScope,
+  type DeepReadonly,
+  type Metrics,
+  type PlannedEvent,
+} from "@keyturn/runtime";
 import type { Admission } from "./admission.ts";
 import type { SkipReason } from "./reasons.ts";
 import type { Inspection, Row, WorkloadId } from "./rollout-plan.ts";

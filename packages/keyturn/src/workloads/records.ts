@@ -2,7 +2,9 @@
 import { type Cache, Job, keyOf, type Kind, type KubeObject, nameOf, Pod, ReplicaSet, resourceOf, type Stored, type Timer } from "@keyturn/runtime";
 import type { Made, Records, RecordScope, RecordSource } from "../feature/record.ts";
 import { rolloutLabel } from "./annotations.ts";
+import { operatorNamespaceFlag } from "../feature/flag.ts";
 import { Fleet, idOfWorkload } from "./fleet.ts";
+import { recallRestarts } from "./restart-memory.ts";
 import { type Limits, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "./rollout-plan.ts";
 import { isRollouts } from "./rollouts.ts";
 import { restartableKinds, Rollout } from "./workload.ts";
@@ -104,7 +106,8 @@ function shownFleet(
   if (rollouts && led) return { fleet: led, limits: rollouts.options.limits };
   if (!ask) return undefined;
   const { options, limits } = view.fleet(flag);
-  const fleet = new Fleet({ ...ask, watch, clock, asker: "viewer" }, options);
+  const recall = (signal: AbortSignal) => recallRestarts(ask.client, { operatorNamespace: flag(operatorNamespaceFlag), nowMs: clock.now(), signal });
+  const fleet = new Fleet({ ...ask, watch, clock, recall, asker: "viewer" }, options);
   void fleet.followRollouts(log);
   return { fleet, limits };
 }
@@ -127,7 +130,7 @@ export function fleetRecords(
 }
 
 /** As much of a fleet as is shown. */
-type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
+type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "recall" | "refresh" | "workload">;
 
 class FleetRecords implements RecordSource {
   readonly step: string;
@@ -138,6 +141,9 @@ class FleetRecords implements RecordSource {
   readonly #limits: Limits;
   #rows: ReadonlyMap<WorkloadId, Row> = new Map();
   #planned = true;
+  /** What the operator remembers is being read; and is to be read again, because something has changed since. */
+  #recalling = false;
+  #forgotten = true;
   #timer: Timer | undefined;
 
   constructor(
@@ -156,6 +162,7 @@ class FleetRecords implements RecordSource {
     fleet.onDue(touch);
     fleet.onChange((id) => {
       this.#planned = false;
+      this.#forgotten = true;
       touch(id);
     });
   }
@@ -170,6 +177,7 @@ class FleetRecords implements RecordSource {
       if (clock.monotonic() > untilMs) return this.#planSoon();
       this.#inspect(id);
     }
+    if (this.#forgotten && !this.#recalling) void this.#recall();
     if (this.#planned) return;
     this.#planned = true;
     const { rows, nextAtMs } = planRollouts(this.#fleet.observed(this.#limits, nowMs), this.#limits, nowMs);
@@ -211,6 +219,15 @@ class FleetRecords implements RecordSource {
   #inspect(id: WorkloadId): void {
     const againInMs = this.#fleet.refresh(id);
     if (againInMs !== undefined) this.#scope.clock.setTimer(againInMs, () => this.#inspect(id));
+  }
+
+  /** A restart is remembered before it shows on a workload. Never rejects: until it is read, the plan is made as before. */
+  async #recall(): Promise<void> {
+    this.#recalling = true;
+    this.#forgotten = false;
+    await this.#fleet.recall().catch(() => {});
+    this.#recalling = false;
+    this.#planSoon();
   }
 
   #planSoon(): void {

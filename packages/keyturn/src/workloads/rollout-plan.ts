@@ -1,6 +1,6 @@
 // Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run, the page and `keyturn plan` all use this one function.
 import { type Blocker, earliest, type HeldBack } from "@keyturn/runtime";
-import type { Remembered, RestartMemory } from "./restart-memory.ts";
+import { maxRemembered, type Remembered, type RestartMemory } from "./restart-memory.ts";
 import { type MaintenanceWindows, nextOpeningMs } from "../feature/maintenance-window.ts";
 import { pauseOf } from "../feature/pause-and-selection.ts";
 import type { SkipReason, WaitReason } from "./reasons.ts";
@@ -78,7 +78,7 @@ export interface Records {
 
 /** How much may happen at a time. */
 export interface Limits {
-  /** Workloads that may be rolling at a time; 0 for no limit. */
+  /** Workloads that may be rolling at a time; 0 for no limit but `maxRemembered`. */
   readonly maxRollouts: number;
   /** Between two restarts of any workloads. */
   readonly restartDelayMs: number;
@@ -102,7 +102,7 @@ export interface ObservedFleet {
   readonly memory?: RestartMemory | undefined;
   /** When any workload was last restarted, in whole seconds. */
   readonly lastRestartMs: number | undefined;
-  /** When this process last sent a restart: what is remembered of it was written down before, and that may have taken its time. */
+  /** When this process last sent a restart or had the answer to one: what is remembered of it was written down before, and either may have taken its time. */
   readonly sentMs?: number | undefined;
   /** What keeps everything from being restarted now. */
   readonly blocker?: Blocker<"ClockSkew"> | undefined;
@@ -250,10 +250,12 @@ function changesOf(id: WorkloadId, parts: readonly string[]): readonly string[] 
   return parts.map((part) => `${workloadRef(id).namespace} ${part}`);
 }
 
-/** What is remembered of this very workload, if its restart took place. */
-function rememberedOf(memory: RestartMemory | undefined, { ref, uid, generation }: Candidate): Remembered | undefined {
-  const known = memory?.get(workloadId(ref));
-  return known && known.uid === uid && generation > known.generation ? known : undefined;
+/** What is remembered of this very workload, if its restart took place. That is one change, and taking it back would be another. */
+function rememberedOf(memory: RestartMemory | undefined, candidate: Candidate): Remembered | undefined {
+  const known = memory?.get(workloadId(candidate.ref));
+  if (!known || known.uid !== candidate.uid) return undefined;
+  const changes = candidate.generation - known.generation;
+  return changes > 1 || (changes === 1 && !isTakenBack(candidate, known)) ? known : undefined;
 }
 
 /** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. Until that can be written down it counts. */
@@ -344,7 +346,8 @@ class Pace {
     this.#stuckNamespaces = stuckNamespaces;
     this.#startingNamespaces = new Set(startingNamespaces);
     this.#tried = new Set(tried);
-    this.#free = limits.maxRollouts === 0 ? Infinity : limits.maxRollouts - rolling;
+    // What cannot be remembered could not be counted.
+    this.#free = Math.min(limits.maxRollouts || Infinity, memory ? maxRemembered : Infinity) - rolling;
     const opensMs = nextOpeningMs(limits.maintenance, nowMs);
     if (blocker) this.#halt = { type: "wait", reason: blocker.reason, untilMs: blocker.untilMs, message: blocker.message };
     else if (opensMs > nowMs) this.#halt = { type: "wait", reason: "OutsideWindow", untilMs: opensMs };
@@ -391,6 +394,30 @@ interface PaceState {
 export function lastOf(restartTimesMs: readonly (number | undefined)[], nowMs: number): number | undefined {
   const times = restartTimesMs.filter((time) => time !== undefined).filter((time) => time <= nowMs);
   return times.length > 0 ? times.reduce((latest, time) => Math.max(latest, time)) : undefined;
+}
+
+/** A fleet, and what has been asked since: who is rolling, how some fare right now, and that nobody could be asked about new pods. */
+interface LookedAt {
+  readonly fleet: ObservedFleet;
+  readonly rolling: ObservedFleet["rolling"] | undefined;
+  readonly fresh: ReadonlyMap<WorkloadId, { readonly candidate: Candidate | undefined }>;
+  readonly isUnchecked: boolean;
+}
+
+/** What was observed, with what was looked at since in place of what caches said, and with what was refused. */
+export function lookedAgain({ fleet, rolling, fresh, isUnchecked }: LookedAt, refused: ReadonlyMap<string, Blocker>): ObservedFleet {
+  const candidates = fleet.candidates.flatMap((cached) => {
+    const id = workloadId(cached.ref);
+    const looked = fresh.get(id);
+    const candidate = looked ? looked.candidate : cached;
+    return candidate
+      ? [{ ...candidate, isUnchecked: candidate.isUnchecked || isUnchecked, refused: refused.get(id), recordRefused: refused.get(recordPart(id)) }]
+      : [];
+  });
+  const { memory, unlabelled, sentMs } = fleet;
+  const lastMs = Array.from(rolling?.values() ?? []).reduce<number>((last, time) => Math.max(last, time ?? 0), fleet.lastRestartMs ?? 0);
+  const lastRestartMs = lastMs > 0 ? lastMs : undefined;
+  return { candidates, memory, unlabelled, rolling: rolling ?? fleet.rolling, lastRestartMs, sentMs };
 }
 
 // Parts of the fleet's key: each can be refused without the others.

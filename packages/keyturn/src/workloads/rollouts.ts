@@ -1,7 +1,6 @@
 // The one controller that restarts workloads, for all inspectors. A key per workload keeps its inspection up to date; one key for all of them plans and restarts,
 // because what may happen at a time is counted over all.
 import {
-  type Blocker,
   type ControllerDefinition,
   type ControllerScope,
   conflictReason,
@@ -28,6 +27,7 @@ import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from 
 import {
   type Candidate,
   type ObservedFleet,
+  lookedAgain,
   partOf,
   planRollouts,
   recordPart,
@@ -37,7 +37,7 @@ import {
   workloadId,
   workloadRef,
 } from "./rollout-plan.ts";
-import { rememberedAfter, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { rolloutsAccess, type RolloutsOptions } from "./rollouts-options.ts";
 import { restartableKinds, type Workload } from "./workload.ts";
 
@@ -59,6 +59,8 @@ const recordsPerRun = 64;
 /** The next run, if there is more to restart; and if nothing of what was looked at could be restarted after all. */
 const goOnMs = 20;
 const lookAgainMs = 1000;
+/** Older answers are not acted upon: whoever gave them may be gone by now. One restart follows each look in any case. */
+const maxLookAgeMs = 5000;
 /** As many workloads are told of it in Events when no plan can be carried out. */
 const maxTold = 10;
 
@@ -76,8 +78,9 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
     setup(scope) {
       const { watch, client, clock, log, metrics, closed: signal, enqueue, trigger, serverAheadMs } = scope;
       const now = (): number => clock.now() + (serverAheadMs() ?? 0);
-      const { installationKey } = scope;
-      fleet = new Fleet({ watch, client, clock, metrics, signal, now, asker: "operator", installationKey }, options);
+      const { installationKey, operatorNamespace } = scope;
+      const recall = (until: AbortSignal) => recallRestarts(client, { operatorNamespace, nowMs: now(), signal: until });
+      fleet = new Fleet({ watch, client, clock, metrics, signal, now, recall, asker: "operator", installationKey }, options);
       void fleet.followRollouts(log);
       fleet.onDue((id) => enqueue(id));
       fleet.onChange(() => enqueue(fleetKey, { afterMs: planAfterMs }));
@@ -107,6 +110,8 @@ type Observed =
       /** What the API server says is rolling, once it was asked. */
       readonly rolling: ObservedFleet["rolling"] | undefined;
       readonly fresh: ReadonlyMap<WorkloadId, Fresh>;
+      /** When that was looked at. */
+      readonly lookedMs: number;
       /** Whether new pods would be admitted could not be asked the last time. */
       readonly isUnchecked: boolean;
       readonly said: Said;
@@ -145,6 +150,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #record: RestartRecord;
   #isUnchecked = false;
   #isForgetful = false;
+  /** When the last restart was sent, or answered. */
   #sentMs: number | undefined;
 
   constructor(scope: ControllerScope, fleet: Fleet, options: RolloutsOptions) {
@@ -168,7 +174,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   observe({ key }: Run, nowMs: number): Observed | undefined {
     if (key === fleetKey) {
       const fleet = { ...this.#fleet.observed(this.#options.limits, nowMs), sentMs: this.#sentMs };
-      return { type: "fleet", fleet, rolling: undefined, fresh: new Map(), isUnchecked: this.#isUnchecked, said: this.#said };
+      return { type: "fleet", fleet, rolling: undefined, fresh: new Map(), lookedMs: 0, isUnchecked: this.#isUnchecked, said: this.#said };
     }
     const againInMs = this.#fleet.refresh(key);
     return againInMs === undefined ? undefined : { type: "workload", againAtMs: nowMs + againInMs };
@@ -176,7 +182,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
 
   plan(observed: Observed, { nowMs, refused, clockSkew }: Parameters<Planner<Observed>["plan"]>[1]): RolloutsPlan {
     if (observed.type === "workload") return { rows: undefined, steps: [], status: [], nextAtMs: observed.againAtMs };
-    const fleet = { ...withFresh(observed, refused), blocker: clockSkew };
+    const fleet = { ...lookedAgain(observed, refused), blocker: clockSkew };
     const { rows, unrecorded, nextAtMs } = planRollouts(fleet, this.#options.limits, nowMs);
     const due = rows.filter(({ decision }) => decision.type === "restart");
     // Nothing is written in a dry run, so that the same is planned again and again, and is looked at once in a while.
@@ -222,7 +228,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
         this.#dryRun?.looked(id, restartInput(candidate.inspection, target.workload), this.#now());
     }
     this.#isUnchecked = looked.some(([, { candidate }]) => candidate?.isUnchecked);
-    return { ...observed, fresh: new Map(looked), isUnchecked: this.#isUnchecked };
+    return { ...observed, fresh: new Map(looked), lookedMs: this.#now(), isUnchecked: this.#isUnchecked };
   }
 
   async act(action: Action, observed: Observed, run: Run): Promise<Observed> {
@@ -232,6 +238,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
       if (action.type === "record") await this.#writeRecord(action.id, run);
       else await this.#write(action.row, observed, run);
     } catch (error) {
+      this.#fleet.memory = this.#record.memory;
       if (!isApiError(error) || isConflict(error)) throw error;
       if (action.type !== "record") for (const { metrics } of this.#of(action.row)) metrics.restartFailed();
       // One workload's trouble is not another's, whatever status it has.
@@ -267,8 +274,10 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     this.#rows = shown?.plan.rows ?? [];
     this.#unrecorded = shown?.plan.unrecorded ?? [];
     this.#fleet.isLed = shown !== undefined;
-    // Another leader will write it: the next term reads it anew.
-    if (!shown) this.#fleet.memory = undefined;
+    if (!shown) {
+      this.#record.forget();
+      this.#fleet.memory = undefined;
+    }
     for (const [name, { metrics }] of this.#inspectors) {
       if (shown) metrics.show(this.#rows.flatMap((row) => rowOf(row, name)));
       else metrics.hide();
@@ -325,37 +334,37 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   /** What is remembered of restarts. Before the first one that is nothing: labels on workloads are whoever's who wrote them. */
   async #memory({ client, signal, log }: Run): Promise<RestartMemory | undefined> {
     const memory = await this.#record.read(client, { nowMs: this.#now(), signal });
-    if (memory === "forbidden") {
-      if (!this.#isForgetful)
-        log.warn({ namespace: this.#scope.operatorNamespace }, "restarts cannot be remembered: grant get, create and update of leases");
-      this.#isForgetful = true;
-      return undefined;
-    }
-    return memory === "absent" ? new Map() : memory;
+    if (memory || this.#isForgetful) return memory;
+    this.#isForgetful = true;
+    log.warn({ namespace: this.#scope.operatorNamespace }, "restarts cannot be remembered: grant get, create and update of leases");
+    return undefined;
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
   async #keep({ rows, nowMs }: Extract<Action, { readonly type: "remember" }>, observed: ObservedAll, { client }: Run): Promise<Observed> {
-    const memory = observed.fleet.memory;
-    if (!memory) return observed;
+    if (!observed.fleet.memory) return observed;
     const workloadOf = (id: WorkloadId) => observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
-    const next = rememberedAfter(memory, rows, { workloadOf, nowMs });
     // If there is no answer, nobody knows what is written there: then it is read anew.
     this.#fleet.memory = undefined;
-    this.#fleet.memory = (await this.#record.write(client, next)) ? next : memory;
+    this.#fleet.memory = await this.#record.keep(client, rows, { workloadOf, nowMs });
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
 
-  async #write(row: Row, { fresh }: ObservedAll, { client }: Run): Promise<void> {
+  #write(row: Row, { fresh, lookedMs }: ObservedAll, { client }: Run): Promise<unknown> {
     const { id, decision } = row;
-    const { target, candidate } = fresh.get(id) ?? {};
-    if (decision.type === "restart" && target) {
-      // As late as it is: what follows is delayed from this time, and who was asked may have taken their time to answer.
-      this.#sentMs = this.#now();
-      await restartWorkload(client, target, { nowMs: this.#sentMs, digest: decision.digest, records: candidate?.records?.withRestart });
-    } else if (decision.type === "finish") {
-      await finishRollout(client, this.#finished(row), { ...decision, records: this.#fleet.candidate(id)?.records?.now });
-    }
+    return this.#record.sent(client, id, () => {
+      const { target, candidate } = fresh.get(id) ?? {};
+      const records = this.#fleet.candidate(id)?.records?.now;
+      if (decision.type === "finish") return finishRollout(client, this.#finished(row), { ...decision, records });
+      if (decision.type !== "restart" || !target) return Promise.resolve();
+      const nowMs = this.#now();
+      const isOld = nowMs - lookedMs > maxLookAgeMs && (this.#sentMs ?? 0) >= lookedMs;
+      if (isOld) throw new TransientError("the last look before it took place too long ago", { reason: conflictReason });
+      const restarted = restartWorkload(client, target, { nowMs, digest: decision.digest, records: candidate?.records?.withRestart });
+      // What follows is delayed from when it has certainly arrived.
+      this.#sentMs = nowMs;
+      return restarted.finally(() => (this.#sentMs = this.#now()));
+    });
   }
 
   async #writeRecord(id: WorkloadId, { client }: Run): Promise<void> {
@@ -425,22 +434,6 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   #eventsOf(row: Row) {
     return this.#of(row)[0]?.definition.events ?? this.#options.inspectors[0]?.events;
   }
-}
-
-/** What was observed, with what was looked at since in place of what caches said, and with what was refused. */
-function withFresh({ fleet, rolling, fresh, isUnchecked }: ObservedAll, refused: ReadonlyMap<string, Blocker>): ObservedFleet {
-  const candidates = fleet.candidates.flatMap((cached) => {
-    const id = workloadId(cached.ref);
-    const looked = fresh.get(id);
-    const candidate = looked ? looked.candidate : cached;
-    return candidate
-      ? [{ ...candidate, isUnchecked: candidate.isUnchecked || isUnchecked, refused: refused.get(id), recordRefused: refused.get(recordPart(id)) }]
-      : [];
-  });
-  const { memory, unlabelled, sentMs } = fleet;
-  const lastMs = Array.from(rolling?.values() ?? []).reduce<number>((last, time) => Math.max(last, time ?? 0), fleet.lastRestartMs ?? 0);
-  const lastRestartMs = lastMs > 0 ? lastMs : undefined;
-  return { candidates, memory, unlabelled, rolling: rolling ?? fleet.rolling, lastRestartMs, sentMs };
 }
 
 /** The row as an inspector with a part in it has asked for it. */

@@ -2,6 +2,7 @@
 import { DaemonSet, Deployment, Secret, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
+import { operatorNamespaceFlag } from "../../feature/flag.ts";
 import { rolloutPlanReport } from "../../workloads/plan-report.ts";
 import { consumersControllerOf, consumersFleet } from "./controller.ts";
 import { consumersFlags, consumersOptions } from "./flags.ts";
@@ -35,7 +36,7 @@ export const consumersFeature: Feature = {
   queries: {
     plan: {
       summary: "with consumers, the workloads to be restarted for what they use",
-      flags: [...Object.values(selectionFlags), ...Object.values(consumersFlags)],
+      flags: [operatorNamespaceFlag, ...Object.values(selectionFlags), ...Object.values(consumersFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Secret],
       answer: (query, { allNamespaces, flag }) => rolloutPlanReport(query, planOptions(flag, allNamespaces)),
     },
@@ -48,5 +49,5 @@ export const consumersFeature: Feature = {
 function planOptions(flag: FlagReader, allNamespaces: boolean) {
   const options = consumersOptions(flag);
   const current = "every pod was started with what it uses";
-  return { fleet: consumersFleet(options), limits: options.limits, allNamespaces, current };
+  return { fleet: consumersFleet(options), limits: options.limits, allNamespaces, operatorNamespace: flag(operatorNamespaceFlag), current };
 }

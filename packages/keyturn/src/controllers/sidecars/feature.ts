@@ -3,6 +3,7 @@ import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { rolloutPlanReport } from "../../workloads/plan-report.ts";
+import { operatorNamespaceFlag } from "../../feature/flag.ts";
 import { sidecarsFlags, sidecarsOptions } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import { sidecarsControllerOf, sidecarsFleet } from "./controller.ts";
@@ -34,7 +35,7 @@ export const sidecarsFeature: Feature = {
   queries: {
     plan: {
       summary: "with sidecars, the workloads to be restarted",
-      flags: [...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
+      flags: [operatorNamespaceFlag, ...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Pod],
       answer: (query, { allNamespaces, flag }) => rolloutPlanReport(query, planOptions(flag, allNamespaces)),
     },
@@ -51,6 +52,7 @@ function planOptions(flag: FlagReader, allNamespaces: boolean) {
     fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }),
     limits: options.limits,
     allNamespaces,
+    operatorNamespace: flag(operatorNamespaceFlag),
     current: "every pod has the sidecar that a new one would get",
   };
 }
