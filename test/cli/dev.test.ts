@@ -18,7 +18,7 @@ const steps = [
   /Deployment web +SidecarRolloutFinished/,
 ];
 
-it("keyturn dev starts a cluster, shows all five steps at work on the examples, and leaves nothing behind after Ctrl-C", async () => {
+it("keyturn dev starts a cluster, shows all steps at work on the examples, and leaves nothing behind after Ctrl-C", async () => {
   const keyturn = startKeyturn(["dev"], { HOME: homedir() });
   await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)));
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";

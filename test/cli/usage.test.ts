@@ -11,7 +11,7 @@ describe("keyturn, typed wrong, says one clear line and exits with 2", () => {
     [["run", "--leader-elect=perhaps"], 'keyturn: --leader-elect: "perhaps" is neither true nor false\n'],
     [
       ["run", "--controllers=jwks,jwsk"],
-      'keyturn: --controllers: there is no controller "jwsk"; there are eventing-auth, rotation, jwks, checksum, sidecars (or all)\n',
+      'keyturn: --controllers: there is no controller "jwsk"; there are eventing-auth, rotation, jwks, checksum, sidecars, consumers (or all)\n',
     ],
     [["run", "--kubeconfig=/nonexistent/config"], "keyturn: kubeconfig /nonexistent/config does not exist\n"],
     [["run", "--resync-period=30s"], 'keyturn: --resync-period: "30s" is less than 1m\n'],

@@ -68,11 +68,11 @@
 {{- end }}
 {{- end }}
 {{- define "keyturn.rights.sidecars" }}
-- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"admissionregistration.k8s.io","resource":"mutatingwebhookconfigurations","namespaced":false,"verbs":["list","watch"]}
 - {"group":"","resource":"configmaps","namespaced":true,"verbs":["list","watch"]}
 - {"group":"networking.istio.io","resource":"proxyconfigs","namespaced":true,"verbs":["list","watch"]}
 - {"group":"","resource":"pods","namespaced":true,"verbs":["list","watch"]}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
 - {"group":"apps","resource":"replicasets","namespaced":true,"verbs":["list","watch"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"verbs":["create"]}

@@ -39,7 +39,7 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
     },
     {
       usage: "dashboard",
-      summary: "show a live page of all five steps in the browser, read with your own kubeconfig and rights; it changes nothing",
+      summary: "show a live page of all steps in the browser, read with your own kubeconfig and rights; it changes nothing",
       flags: dashboardFlags(registry),
       run: (given, console) => dashboardCommand(given, console, registry),
     },
@@ -66,7 +66,7 @@ export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[
     {
       usage: "status [subject]",
       summary:
-        "show how credentials fare in all five steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
+        "show how credentials fare in all steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
       flags: statusFlags(registry),
       run: (given, console, [subject]) => statusCommand(given, console, { subject, registry }),
     },

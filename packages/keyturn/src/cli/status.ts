@@ -1,4 +1,4 @@
-// `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
+// `keyturn status`: how credentials fare in all stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { controllerNames, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";

@@ -43,7 +43,7 @@ export const dashboardMetrics = {
   keyturn_dashboard_resyncs_total: { type: "counter", help: "Pages that were too slow to follow and got everything anew.", labels: [] },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-// The five steps themselves: which are on, and what cannot be seen of them.
+// The steps themselves: which are on, and what cannot be seen of them.
 
 /** Watches notify nobody when their state changes. */
 const lookEveryMs = 2000;

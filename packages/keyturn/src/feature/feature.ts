@@ -1,4 +1,4 @@
-// A feature: one of the five stages that a credential passes through, as the product's parts see it.
+// A feature: one of the stages that a credential passes through, as the product's parts see it.
 import type { Client, ControllerDefinition, CustomKind, Kind, MetricRow, Operator, Reason as RuntimeReason } from "@keyturn/runtime";
 import type { Flag } from "./flag.ts";
 import type { Records } from "./record.ts";

@@ -1,4 +1,4 @@
-// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all five features.
+// Which objects the operator looks after, and which of them it leaves as they are for now. The same rules for all features.
 import {
   type Cache,
   findCondition,

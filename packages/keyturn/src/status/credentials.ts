@@ -1,4 +1,4 @@
-// Credential status at one moment, across the five stages: what `keyturn status` shows. Plain data.
+// Credential status at one moment, across all stages: what `keyturn status` shows. Plain data.
 import {
   believed,
   countHealth,

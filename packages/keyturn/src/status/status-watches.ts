@@ -1,4 +1,4 @@
-// Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
+// Watches everything that all stages leave for people to see, puts it together at any moment, and tells what has changed since another.
 import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, type WatchStatus } from "@keyturn/runtime";
 import type { ObjectReport } from "@keyturn/dashboard/contract";
 import { type Feature, type FeatureName, type FlagReader, keyturn } from "../feature/feature.ts";
@@ -7,7 +7,7 @@ import { features } from "../registry.ts";
 import { type CredentialStatus, leadershipOf, placed, type StageStatus, stageStatus, type Unread } from "./credentials.ts";
 import { believedStatus, type ServerContact } from "./server-contact.ts";
 
-// Watches everything that the five steps leave for people to see, and puts it together at any moment.
+// Watches everything that all steps leave for people to see, and puts it together at any moment.
 
 /** Where to look. */
 export interface StatusWatchOptions {

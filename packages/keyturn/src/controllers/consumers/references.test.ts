@@ -12,7 +12,9 @@ function seen(spec: object): readonly string[] {
 }
 
 const mounted = (volume: object, ...mounts: readonly object[]): object => ({
-  containers: [{ name: "app", volumeMounts: (mounts.length > 0 ? mounts : [{}]).map((mount) => ({ name: "v", mountPath: "/v", ...mount })) }],
+  containers: [
+    { name: "app", volumeMounts: (mounts.length > 0 ? mounts : [{}]).map((mount) => Object.assign({ name: "v", mountPath: "/v" }, mount)) },
+  ],
   volumes: [{ name: "v", ...volume }],
 });
 

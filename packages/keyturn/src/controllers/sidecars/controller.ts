@@ -97,11 +97,11 @@ const configured = "to notice when Istio's injectors are configured anew";
 /** The rights depend on where Istio is: also an operator that is limited to some namespaces has to look there. */
 function inspectorAccess({ istioNamespaces }: SidecarsOptions): readonly AccessRule[] {
   return [
-    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     { kind: MutatingWebhookConfiguration, verbs: seen, why: "to know which webhook would inject a pod" },
     { kind: ConfigMap, verbs: seen, why: configured },
     { kind: ProxyConfig, verbs: seen, why: configured },
     { kind: Pod, verbs: seen, why: "to compare their sidecars with what new ones would get" },
+    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
     { kind: ReplicaSet, verbs: seen, why: "to know which Deployment a pod belongs to; only their metadata is read" },
     ...istioNamespaces.map((namespace): AccessRule => ({ kind: ConfigMap, verbs: seen, namespace, why: configured })),
   ];
