@@ -122,7 +122,11 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const before = promoted && servedBefore(promoted, changes, { nowMs, largeChangeSinceMs });
   const large = before && !isMeant && !isHeldAnyway ? largeChange(before, target, rules.limits) : [];
   const against = [...unverified, ...large];
-  const isVerified = rules.signedOnly ? unverified.length === 0 : match !== undefined;
+  const kept = new Set(target.held.flatMap(({ secret, situation }) => (rules.policies[situation] === "keep" ? [secret] : [])));
+  const servedNames = Object.keys(promoted?.secrets ?? {});
+  // One that is held says nothing against the others; but somebody has to be as it should.
+  const isAnyAsLive = servedNames.length === 0 || !servedNames.every((name) => kept.has(name));
+  const isVerified = isAnyAsLive && (rules.signedOnly ? unverified.length === 0 : match !== undefined);
   const state = isInPlace ? (isVerified ? "verified" : "holding") : against.some(isKept) ? "holding" : "promote";
   const objections = [...(state === "verified" ? [] : against), ...heldObjections(target.held), ...served];
 

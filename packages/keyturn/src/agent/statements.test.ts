@@ -48,6 +48,13 @@ describe("a change", () => {
     });
   });
 
+  test.each<readonly [string, TestSet]>([
+    ["all of them changed", { "web-1": { version: 2 }, "web-2": { version: 2 } }],
+    ["all of them gone", {}],
+  ])("of everything, %s, by an operator or API server that was taken over: nothing is verified", (_, live) => {
+    expect(decideFor(live, [checksumFor(live, 300)])).toMatchObject({ state: "holding", alarms: ["Unannounced"] });
+  });
+
   test("that was not stays away, although the operator vouches for it, and does not hold up one that was", () => {
     const live = { "web-1": { version: 2 }, "web-2": { version: 2 } };
     const decision = decideFor(live, [checksumFor(live, 300), announcement(200, change("web-1", 1, 2))]);
@@ -164,7 +171,9 @@ describe("whoever has taken the cluster over", () => {
   });
 
   test("cannot empty a gateway", () => {
-    expect(decideFor({}, [second, checksumFor({}, 900)])).toMatchObject({ state: "verified" });
+    const held = decideFor({}, [second, checksumFor({}, 900)]);
+    expect(held).toMatchObject({ state: "holding", alarms: ["Unannounced"] });
+    expect(Object.keys(versions(held))).toEqual(["web-1", "web-2"]);
     expect(decideFor({}, [])).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["NoChecksum"]) });
   });
 
