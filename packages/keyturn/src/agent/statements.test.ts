@@ -6,6 +6,7 @@ import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { checksumObserver, type ObservedChecksum } from "../controllers/checksum/difference.ts";
 import { decide, type Decision } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, type TestSet, testRules } from "./decision.fixture.ts";
+import type { Policies } from "./alarm-policies.ts";
 import type { Manifest } from "./manifest.ts";
 
 const now = 1_000_000;
@@ -175,6 +176,16 @@ describe("whoever has taken the cluster over", () => {
     expect(held).toMatchObject({ state: "holding", alarms: ["Unannounced"] });
     expect(Object.keys(versions(held))).toEqual(["web-1", "web-2"]);
     expect(decideFor({}, [])).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["NoChecksum"]) });
+  });
+
+  test.each<readonly [string, TestSet]>([
+    ["nobody has signed anything", live],
+    ["no Secret is shown", {}],
+  ])("cannot have a new one begin with nothing: %s", (_, shown) => {
+    const decideNew = (policies: Partial<Policies> = {}): Decision =>
+      decide(observation({ secrets: observedSet(shown), checksums: [checksumFor(shown, 900)] }), { ...testRules(policies), signedOnly: true }, now);
+    expect(decideNew()).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["EmptySet"]) });
+    expect(decideNew({ EmptySet: "promote" }).state).toBe("promote");
   });
 
   test("cannot fill a new one", () => {
