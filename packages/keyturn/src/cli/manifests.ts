@@ -87,9 +87,9 @@ export function renderRbac(options: {
 
 /** The Roles and bindings of an agent: in the namespace whose certificates it serves and, with a wider scope, where the others are. */
 function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly name: string }, scopeChoice: ScopeChoice): string {
-  const own = agentAccess.map((rule) => ({ ...rule, namespace: serviceAccount.namespace }));
-  const access = [...own, ...agentScopeAccess(scopeChoice)];
-  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access, namespaces: [], labels }));
+  const accessIn = { [serviceAccount.namespace]: agentAccess };
+  const access = agentScopeAccess(scopeChoice);
+  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access, accessIn, namespaces: [], labels }));
 }
 
 /** Prints them. */
