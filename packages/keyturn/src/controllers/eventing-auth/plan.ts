@@ -60,7 +60,8 @@ function nextStep(observation: Observation, nowMs: number): Step {
  * same until the provider is asked again.
  */
 function limited({ object }: Observation, untilMs: number): Idle {
-  const message = "the object or its Secret in the cluster of the runtime changes too often; the identity provider is asked about it every few seconds at most";
+  const message =
+    "the object or its Secret in the cluster of the runtime changes too often; the identity provider is asked about it every few seconds at most";
   return idle({ blocker: { holds: false, reason: isBeingDeleted(object) ? "DeletionWaiting" : "ChangesTooOften", message } }, untilMs);
 }
 
