@@ -341,7 +341,12 @@ describe("a large change", () => {
     world.setLive(...nine.slice(3));
     const plan = world.settle();
     expect(plan.statuses[0]?.conditions["Current"]).toMatchObject({ reason: "LargeChange", message: expect.stringMatching(/^3 of 9 certificates/) });
-    world.nowMs += 60 * minuteMs;
+    // Nobody has looked at it for a night.
+    world.nowMs += 600 * minuteMs;
+    expect(world.settle().isHeld).toBe(true);
+    world.setLive(...nine.slice(2));
+    expect(world.settle().isHeld).toBe(false);
+    world.setLive(...nine.slice(3));
     expect(world.settle().isHeld).toBe(false);
     expect(world.standing(nine.slice(3).join(" "))).toBe("True Published");
   });
@@ -355,6 +360,8 @@ describe("a large change", () => {
       [61, 30, true],
       [61, 21, false],
       [120, 36, true],
+      [122, 36, true],
+      [122, 21, false],
       [122, 36, false],
     ];
     const startMs = world.nowMs;

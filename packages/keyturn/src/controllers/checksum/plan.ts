@@ -161,6 +161,8 @@ interface StateBefore {
   readonly ids: readonly string[] | undefined;
   readonly count: number;
   readonly peaks: readonly [Peak, ...Peak[]];
+  /** The same when it was first held, if it is: what somebody has to look at does not go through when nobody does. */
+  readonly peaksWhenHeld: readonly [Peak, ...Peak[]];
 }
 
 function stateBefore(
@@ -173,17 +175,23 @@ function stateBefore(
   const count = ids?.length ?? last.object.spec.count ?? 0;
   const meant = count - (publishedIds?.length ?? count);
   const earlier = withMeant(recordedPeaksOf(last), meant);
-  return { ids, count, peaks: peaksOf(count, earlier, nowMs) };
+  return { ids, count, peaks: peaksOf(count, earlier, nowMs), peaksWhenHeld: peaksOf(count, earlier, heldSinceMs(last) ?? nowMs) };
+}
+
+/** Since when a large change has been held. */
+function heldSinceMs({ object: { status } }: PublishedCheckSum): number | undefined {
+  const current = findCondition(status?.conditions, "Current");
+  return current?.reason === ("LargeChange" satisfies ConditionReason) ? Date.parse(current.lastTransitionTime) : undefined;
 }
 
 /** Holds back what takes much away, unless it was announced. */
 function largeChange(
   { state, namespace, scopeArguments }: Observation,
-  { ids, count, peaks }: StateBefore,
+  { ids, count, peaksWhenHeld }: StateBefore,
   limits: ChangeLimits,
 ): Standing | undefined {
   const counts = ids ? countChanges(ids, state.ids) : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
-  const excess = excessOf(sincePeak(counts, peaks, state.ids.length), limits);
+  const excess = excessOf(sincePeak(counts, peaksWhenHeld, state.ids.length), limits);
   if (excess === undefined) return undefined;
   const allowCommand = shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments}`;
   const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`${allowCommand}\``;
