@@ -98,7 +98,7 @@ class Story {
     let plan = this.world.run(this.#nowMs, crashAfter);
     if (crashAfter !== undefined) {
       const known = new Set([...this.#inUse(), ...this.#writtenDown(), ...this.#entriesIn(this.world.spec.configMapName).map(({ use }) => use)]);
-      for (const use of [...this.#usedAtMs.keys()]) if (!known.has(use)) this.#usedAtMs.delete(use);
+      for (const use of this.#usedAtMs.keys()) if (!known.has(use)) this.#usedAtMs.delete(use);
       plan = this.world.run(this.#nowMs);
     }
     this.#check();

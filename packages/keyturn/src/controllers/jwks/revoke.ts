@@ -127,24 +127,26 @@ export async function revoke({ client, signal }: Query, { thumbprint, found, lef
   const results = await Promise.all(found.map(async (each) => cachesEnd(each, await withdrawn(client, each, { thumbprint, endsAtMs, signal }))));
   const items = [...results, ...left.map(leftItem)];
   const text = items.map(
-    ({ words, withdrawnAt, cachedUntil }) =>
+    ({ words, data: { withdrawnAt, cachedUntil } }) =>
       `${words}: withdrawn at ${withdrawnAt}; ` +
       (cachedUntil === undefined
         ? "for how long others keep the old document is not known"
         : `the last cache of the old document ends at ${cachedUntil}`),
   );
-  return { text: text.join("\n"), data: { thumbprint, items: items.map(({ words: _, ...item }) => item) } };
+  return { text: text.join("\n"), data: { thumbprint, items: items.map(({ data }) => data) } };
 }
 
 /** What became of one document or object. */
 interface Item {
   readonly words: string;
-  readonly resource: string;
-  readonly namespace: string | undefined;
-  readonly name: string;
-  readonly kids: readonly string[];
-  readonly withdrawnAt: string;
-  readonly cachedUntil: string | undefined;
+  readonly data: {
+    readonly resource: string;
+    readonly namespace: string | undefined;
+    readonly name: string;
+    readonly kids: readonly string[];
+    readonly withdrawnAt: string;
+    readonly cachedUntil: string | undefined;
+  };
 }
 
 async function takeOut(client: Client, document: Stored<ConfigMap>, thumbprint: string, signal: AbortSignal): Promise<void> {
@@ -160,8 +162,8 @@ async function takeOut(client: Client, document: Stored<ConfigMap>, thumbprint: 
 
 function leftItem({ document, kids }: LeftDocument): Item {
   const { namespace, name } = document.metadata;
-  const words = `ConfigMap ${keyOfObject(document)}`;
-  return { words, resource: resourceOf(ConfigMap), namespace, name, kids, withdrawnAt: timestampNow(), cachedUntil: undefined };
+  const data = { resource: resourceOf(ConfigMap), namespace, name, kids, withdrawnAt: timestampNow(), cachedUntil: undefined };
+  return { words: `ConfigMap ${keyOfObject(document)}`, data };
 }
 
 /** The object as it is once nothing of it has the key any more, also no document under an earlier name; undefined if it has been deleted meanwhile. */
@@ -197,7 +199,10 @@ function cachesEnd({ kind, object: { metadata, status }, kids }: Found, now: Sto
   const withdrawnAt = updatedAt === undefined || updatedAt === status?.lastUpdateTime ? timestampNow() : updatedAt;
   const cacheSeconds = Math.max(status?.cacheSeconds ?? -1, now?.status?.cacheSeconds ?? -1);
   const cachedUntil = cacheSeconds < 0 ? undefined : new Date(Date.parse(withdrawnAt) + kubeletMs + cacheSeconds * 1000).toISOString();
-  return { words: `${kind.kind} ${keyOfObject({ metadata })}`, resource: resourceOf(kind), namespace, name, kids, withdrawnAt, cachedUntil };
+  return {
+    words: `${kind.kind} ${keyOfObject({ metadata })}`,
+    data: { resource: resourceOf(kind), namespace, name, kids, withdrawnAt, cachedUntil },
+  };
 }
 
 function timestampNow(): string {
