@@ -7,7 +7,8 @@ import { features } from "../../packages/keyturn/src/registry.ts";
 import { renderChart } from "../../tools/chart-rendering.ts";
 
 const cluster = useSharedApiServer();
-const names = features.map(({ name }) => name);
+/** Of the processes with `split`: those that restart workloads are one. */
+const names = features.map(({ name }) => name).filter((name) => name !== "consumers");
 const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** What thieves would like to do in somebody else's namespace, or in that of the installation. */
@@ -98,6 +99,14 @@ test("without the question before a restart, nobody runs pods; where documents a
       jwks: ["read Secrets", "change ConfigMaps", "run Deployments", "change workloads"],
       sidecars: ["change workloads"],
     });
+});
+
+test("who restarts workloads for what they use reads Secrets too", async () => {
+  const values = { controllers: { sidecars: { enabled: true }, consumers: { enabled: true }, eventingAuth: { enabled: true } } };
+  const installation = await cluster().namespace("stolen");
+  await expect
+    .poll(() => worth(values, { installation }), { timeout: 60_000 })
+    .toMatchObject({ sidecars: ["read Secrets", "change workloads", "run pods"] });
 });
 
 test("limited to namespaces, nothing anywhere else, and nothing in the installation's own", async () => {
