@@ -4,10 +4,10 @@ import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import type { Logger } from "../observe/logger.ts";
-import { type ReportedOutcome, TerminalError, TransientError, WaitingError } from "./failure.ts";
-import { deaf, runnerRig } from "./runner-rig.fixture.ts";
+import { TerminalError, TransientError, WaitingError } from "./failure.ts";
+import { deaf, runnerRig, type SaidOutcome } from "./runner-rig.fixture.ts";
 
-const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] = [
+const cases: readonly [string, unknown, SaidOutcome, "retried" | "left"][] = [
   ["transient", new TransientError("busy", { reason: "Busy" }), { code: "Transient", reason: "Busy", message: "busy" }, "retried"],
   ["terminal", new TerminalError("wrong", { reason: "Wrong" }), { code: "Refused", reason: "Wrong", message: "wrong" }, "left"],
   ["waiting", new WaitingError("no key yet", { reason: "NoKey" }), { code: "Waiting", reason: "NoKey", message: "no key yet" }, "left"],
