@@ -43,7 +43,7 @@ export interface Doubt {
 }
 
 /** The reasons of objects that are unknown because all of their step is. */
-export type OutdatedReason = "NotHeard" | "NotLed";
+type OutdatedReason = "NotHeard" | "NotLed";
 
 /** As much of a step as doubts are made from. */
 type KnownStage = Pick<StageRecord, "state" | "troubles" | "hidden" | "leader" | "asOfMs">;

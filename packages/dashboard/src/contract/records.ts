@@ -119,7 +119,7 @@ export interface Cell {
   readonly onPhone?: string;
 }
 
-export interface Moment {
+interface Moment {
   readonly atMs: number;
 }
 

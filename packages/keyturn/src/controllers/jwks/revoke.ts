@@ -34,7 +34,7 @@ interface Found {
 }
 
 /** What would be revoked. */
-export interface Revocation {
+interface Revocation {
   readonly thumbprint: string;
   readonly found: readonly Found[];
 }
