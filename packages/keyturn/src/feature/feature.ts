@@ -6,6 +6,13 @@ import type { Records } from "./record.ts";
 /** In `--controllers`, in the chart's values, before its flags. Never changes. */
 export type FeatureName = string;
 
+/** A controller of a feature, as its Lease names it. */
+export interface StageController {
+  readonly name: string;
+  /** Those whose objects say how they fare in its words. */
+  readonly resources: readonly string[];
+}
+
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
   readonly name: FeatureName;
