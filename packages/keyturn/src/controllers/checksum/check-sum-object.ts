@@ -1,7 +1,7 @@
 // A checksum as an object: how one is made, named, and read back.
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
-import { type AnnouncedChange, isOfWholeState, type Statement } from "./announcement.ts";
+import { type AnnouncedChange, isOfWholeState, maxAheadMs, type Statement } from "./announcement.ts";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
 import { type Peaks, withMeant } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
@@ -96,9 +96,25 @@ export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) =
   };
 }
 
-/** When a checksum is said to have been made. */
+/** When a checksum was made. */
 export function timestampMsOf({ object }: PublishedCheckSum): number {
-  return Date.parse(object.spec.timestamp);
+  return madeMsOf(object);
+}
+
+/**
+ * When a checksum was made, for operator, agents and announcers alike. A time that cannot be read, or that is far ahead of the object's creation, is taken for
+ * that: it would put all that follow behind it, and after the last second of the year 9999 nothing can follow.
+ */
+export function madeMsOf({
+  metadata: { creationTimestamp = "" },
+  spec: { timestamp },
+}: {
+  readonly metadata: { readonly creationTimestamp?: string | undefined };
+  readonly spec: Pick<CheckSumSpec, "timestamp">;
+}): number {
+  const [createdMs, saidMs] = [Date.parse(creationTimestamp) || 0, Date.parse(timestamp)];
+  const isFarAhead = createdMs > 0 && saidMs > createdMs + maxAheadMs;
+  return Number.isNaN(saidMs) || isFarAhead ? createdMs : saidMs;
 }
 
 /** What it says, as it is signed. */

@@ -16,7 +16,7 @@ import type { MemberKind } from "./member-kind.ts";
 import { ChecksumNumbers, type NamespaceNumbers } from "./metrics.ts";
 import { newestOf, type Observation, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy, stepsOf } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import { type ScopeChoice, scopeArguments } from "./scopes.ts";
+import { type Scope, type ScopeChoice, scopeArguments } from "./scopes.ts";
 import { type ChecksumWatches, type ScopeView, watchChecksums } from "./watches.ts";
 
 /** One controller: what its checksums are of, where, and how they are published. */
@@ -27,10 +27,13 @@ interface ChecksumControllerOptions<T extends KubeObject> {
   readonly scopeChoice: ScopeChoice;
   /** Namespaces that are left as they are, whatever the choice says. */
   readonly isSkipped: (namespace: string) => boolean;
-  /** Reads, when the controller is started, how checksums of each namespace are published. */
-  readonly readPolicy: () => (namespace: string) => PublishingPolicy;
+  /** Reads, when the controller is started, how checksums of each scope are published. */
+  readonly readPolicy: () => PolicyOf;
   readonly stabilizeMs: number;
 }
+
+/** How the checksums of a scope are published. */
+type PolicyOf = (scope: Scope) => PublishingPolicy;
 
 /** A cache that is behind is asked again so soon; what it lacks is usually on its way. */
 const recheckMs = 250;
@@ -43,6 +46,7 @@ type Observed =
   | { readonly type: "moved"; readonly published: readonly PublishedCheckSum[]; readonly sinceMs: number | undefined }
   | {
       readonly type: "settled";
+      readonly scope: Scope;
       readonly observation: Observation;
       readonly view: ScopeView;
       readonly pause: Pause | undefined;
@@ -92,6 +96,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
             const about = { state: view.members.state(), problems: view.members.problems(), member, published };
             return {
               type: "settled",
+              scope: { home, namespaces: watches.namespacesOf(home) },
               observation: { namespace: home, scopeArguments: scopeArguments(scopeChoice), prefix: memberKind.prefix, ...about },
               view,
               pause: pauseOfNamespace(watches.pausedBy(home), published, nowMs),
@@ -126,16 +131,12 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
 /** Plans for a namespace; what rests on its objects only once it is certain what they are. */
 function planNamespace(
   observed: Observed,
-  {
-    kind,
-    policyOf,
-    nowMs,
-  }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
+  { kind, policyOf, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly nowMs: number },
 ): NamespacePlan {
   if (observed.type === "unsettled") return { steps: [], status: [], deferred: true, nextAtMs: observed.untilMs };
   if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs });
   const { state, problems, published, namespace } = observed.observation;
-  const plan = planChecksum(observed.observation, policyOf(namespace), nowMs);
+  const plan = planChecksum(observed.observation, policyOf(observed.scope), nowMs);
   const isAwaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
   const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
   const numbers = { state, problems, publishedMs, isAwaited, isHeld: plan.isHeld };
@@ -147,14 +148,10 @@ function planNamespace(
 /** Checksums of a scope that has moved pass for as long as any earlier one does, and no longer: a reader that watches all of its namespaces would believe them for ever. */
 function planMoved(
   { published, sinceMs }: Extract<Observed, { type: "moved" }>,
-  {
-    kind,
-    policyOf,
-    nowMs,
-  }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
+  { kind, policyOf, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly nowMs: number },
 ): NamespacePlan {
   const namespace = published[0]?.object.metadata.namespace ?? "";
-  const { keepForMs } = policyOf(namespace);
+  const { keepForMs } = policyOf({ home: namespace, namespaces: [] });
   const goesAtMs = (sinceMs ?? nowMs) + keepForMs;
   if (nowMs < goesAtMs) return { steps: [], status: [], nextAtMs: goesAtMs };
   const owner = { kind: Namespace, name: { name: namespace } };

@@ -13,7 +13,7 @@ import { type MemberKind, ingressMemberKind, secretMemberKind, secretSelection }
 import { checksumAlerts, checksumPanels } from "./monitoring.ts";
 import type { PublishingPolicy } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import { type NamespaceChoice, placesOf, scopeChoiceOf } from "./scopes.ts";
+import { type NamespaceChoice, placesOf, type Scope, scopeChoiceOf } from "./scopes.ts";
 import { checksumRecords } from "./records.ts";
 
 export const checksumFeature: Feature = {
@@ -70,8 +70,8 @@ export const checksumFeature: Feature = {
   },
 };
 
-/** How checksums of each namespace are published, by the flags. Throws a `UsageError` for keys that cannot be read. */
-function policyReader(flag: FlagReader): (namespace: string) => PublishingPolicy {
+/** How checksums of each scope are published, by the flags. Throws a `UsageError` for keys that cannot be read. */
+function policyReader(flag: FlagReader): (scope: Scope) => PublishingPolicy {
   const [signedIn, keyFile] = [flag(checksumFlags.announcedOnly), flag(checksumFlags.announcementKeys)];
   if (signedIn.length > 0 && keyFile === undefined)
     throw new UsageError("--checksum.announced-only: name the keys that count with --checksum.announcement-keys");
@@ -83,7 +83,9 @@ function policyReader(flag: FlagReader): (namespace: string) => PublishingPolicy
     publishEmpty: flag(checksumFlags.publishEmpty),
     limits: { vanishing: flag(checksumFlags.maxVanishing), changing: flag(checksumFlags.maxChanging) },
   };
-  return (namespace) => (signedIn.includes("*") || signedIn.includes(namespace) ? { ...common, keys } : common);
+  // Signatures are asked for by whoever has a single one of its namespaces: what is published there is about them all.
+  const isSignedOnly = ({ home, namespaces }: Scope): boolean => ["*", home, ...namespaces].some((name) => signedIn.includes(name));
+  return (scope) => (isSignedOnly(scope) ? { ...common, keys } : common);
 }
 
 /** The rights for one kind, in the chosen namespaces alone. */

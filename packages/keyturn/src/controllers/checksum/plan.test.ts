@@ -1,8 +1,9 @@
 // What is published, kept and taken back, in virtual time.
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { readPublicKeys, readSigningKey } from "./announcement.ts";
+import { readPublicKeys, readSigningKey, signed } from "./announcement.ts";
 import { limits } from "../../limits.ts";
+import { named } from "./check-sum-object.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
 const minuteMs = 60_000;
@@ -42,6 +43,22 @@ describe("a new state", () => {
     world.settle();
     expect(world.published).toEqual(["7-2", "7-1"]);
   });
+
+  // The API server takes each of these for a time.
+  test.each(["9999-12-31T23:59:59Z", "2099-01-01T00:00:00Z", "2026-11-15T12:00:00,5Z", "2026-11-15T12:00:00+99:99", "0000-01-01T00:00:00Z"])(
+    "comes now, whatever somebody else wrote who made it of %s",
+    (timestamp) => {
+      const world = worldWith("7-1");
+      world.nowMs += minuteMs;
+      world.create(named("shop", "secret", { timestamp, checksum: "0".repeat(32), count: 0 }));
+      world.setLive("7-2");
+      world.settle();
+      expect(world.published).toContain("7-2");
+      const made = [...world.objects.values()].find(({ spec }) => spec.ids?.[0] === "7-2");
+      expect(made?.spec.timestamp).toMatch(/^2026-11-15T12:01:0[01]Z$/);
+      expect(world.standing("7-2")).toBe("True Published");
+    },
+  );
 
   test("is not written again while it lasts", () => {
     const world = worldWith("7-1");
@@ -556,6 +573,20 @@ describe("where only what is announced and signed counts", () => {
     world.policy = { ...world.policy, keys };
     expect(world.settle().isHeld).toBe(true);
     expect(world.standing("7-1 8-2")).toBe("False Unannounced");
+  });
+
+  test("a word of a time that is far ahead does not count, as for agents, and shuts nobody out", () => {
+    const world = signedWorld();
+    const timestamp = "2099-01-01T00:00:00Z";
+    const announcement = { expires: timestamp, changes: [{ name: "object-1", from: "8-1", to: "8-9" }] };
+    const spec = { timestamp, checksum: "0".repeat(32), count: 2, announcement };
+    world.create(named("shop", "secret", { ...spec, announcement: signed({ namespace: "shop", kind: "SecretCheckSum", spec }, key) }));
+    world.setLive("7-1", "8-9");
+    expect(world.settle().isHeld).toBe(true);
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-9", to: "8-2" }], key);
+    world.setLive("7-1", "8-2");
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing("7-1 8-2")).toMatch(/^True/);
   });
 
   test("a statement that was changed afterwards is worth nothing", () => {

@@ -14,7 +14,7 @@ import {
 import { shellCommand } from "@keyturn/dashboard/contract";
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
-import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
+import { type AnnouncementKey, isSigned, type LiveObjects, maxAheadMs, saidMsOf, withChanges } from "./announcement.ts";
 import { type ChangeLimits, countChanges, excessOf, type Peak, peaksOf, sincePeak, withMeant } from "./blast-radius.ts";
 import {
   type CheckSumObject,
@@ -98,7 +98,10 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const { state, member, published } = observation;
   const ids = new Set(published.some(changesOf) ? state.ids : []);
   const live: LiveObjects = { member, hasId: (id) => ids.has(id) };
-  const isTrusted = (checksum: PublishedCheckSum): boolean => !policy.keys || isSigned(statementOf(checksum), policy.keys);
+  const isTrusted = (checksum: PublishedCheckSum): boolean => {
+    const statement = statementOf(checksum);
+    return !policy.keys || (isSigned(statement, policy.keys) && saidMsOf(statement) <= nowMs + maxAheadMs);
+  };
   const history = historyOf(published, { state, live, isTrusted, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
   const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
@@ -151,7 +154,7 @@ function publicationOf(
   const held = before && !policy.keys ? largeChange(observation, before, policy.limits) : undefined;
   if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.
-  const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
+  const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf));
   const timestampMs = Math.max(Math.floor(nowMs / 1000) * 1000, latestMs + 1000);
   return { publish: checkSumObject(state, { namespace, prefix, timestampMs, peaks: before?.peaks }) };
 }

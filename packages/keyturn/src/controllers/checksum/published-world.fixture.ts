@@ -7,6 +7,7 @@ import {
   type CheckSumObject,
   checkSumObject,
   keepCheckSum,
+  madeMsOf,
   named,
   type PublishedCheckSum,
   rfc3339,
@@ -114,7 +115,7 @@ export class PublishedWorld {
   }
 
   announce(expiresInMs: number, ...ids: readonly string[]): string {
-    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map((object) => madeMsOf(object) + 1000));
     const object = checkSumObject(stateOf(...ids), { ...place, timestampMs, announcement: { expires: rfc3339(this.nowMs + expiresInMs) } });
     this.create(object);
     return object.metadata.name ?? "";
@@ -122,7 +123,7 @@ export class PublishedWorld {
 
   /** Announces single changes, over the objects as they are. */
   announceChanges(expiresInMs: number, changes: readonly AnnouncedChange[], key?: AnnouncementKey): string {
-    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map((object) => madeMsOf(object) + 1000));
     const announcement = { expires: rfc3339(this.nowMs + expiresInMs), changes: [...changes] };
     const intended = stateOf(...withChanges(this.state.ids, changes).toSorted());
     const { spec } = checkSumObject(intended, { ...place, timestampMs, announcement });

@@ -111,7 +111,7 @@ export function watchChecksums<T extends KubeObject>(
     return !members.isUnread(namespace);
   };
   return {
-    pausedBy: (namespace) => scopes.pausedBy(namespace),
+    pausedBy: (home) => [home, ...scopes.namespacesOf(home)].map((namespace) => scopes.pausedBy(namespace)).find((paused) => paused !== undefined),
     namespacesOf: (home) => scopes.namespacesOf(home),
     homeOf: (namespace) => scopes.homeOf(namespace),
     waitMs: (home) => Math.max(0, ...scopes.namespacesOf(home).map((namespace) => members.waitMs(namespace))),

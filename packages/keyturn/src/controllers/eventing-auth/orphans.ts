@@ -11,6 +11,7 @@ import {
   ConnectionError,
   messageOf,
   nameOf,
+  type OnRead,
   ownerOf,
   Secret,
   type Stored,
@@ -27,7 +28,7 @@ import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationRef, GrantKeeper, IdentityProvider } from "./identity/provider.ts";
 import { readGrant } from "./identity/registrations.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
-import { budgetedTransport } from "./target-budget.ts";
+import { budgetedTransport, targetLookup } from "./target-budget.ts";
 
 /** Something that was left behind. */
 export interface Orphan {
@@ -190,7 +191,8 @@ async function inCluster<T>(
   const text = Buffer.from(data?.[settings.kubeconfigs.key] ?? "", "base64").toString("utf8");
   const connection = await embeddedKubeconfig(text, { name: `of ${runtime}`, clock, allowInsecure: settings.allowInsecureTargets });
   const timeoutMs = settings.targetTimeoutMs;
-  const open = (onRead: (bytes: number) => void): Transport => createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock, onRead });
+  const open = (onRead: OnRead): Transport =>
+    createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock, onRead, lookup: targetLookup });
   const wire = budgetedTransport(open, { clock, timeoutMs, onExceeded: () => {} });
   try {
     return await work(createClient(wire, { timeoutMs, clock, random: systemRandom }));

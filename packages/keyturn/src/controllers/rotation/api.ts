@@ -127,7 +127,12 @@ const status = z.object({
   currentVersion: z
     .object({
       seq: z.int().describe("Counts the states of the source."),
-      digest: z.string().optional().describe("Tells contents apart. Made with the installation's own key, so that nobody can check guesses by it."),
+      digest: z
+        .string()
+        .optional()
+        .describe(
+          "Tells versions of a set apart. Made with the installation's own key for this set and version, so that nobody can check guesses by it.",
+        ),
       appliedAt: dateTime().describe("When the target got it."),
     })
     .optional()

@@ -34,8 +34,6 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   /** The longest head of an answer. Default 256 KiB. */
   readonly maxHeadBytes?: number | undefined;
-  /** See `HttpTransportOptions`. */
-  readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /** A kept connection is not used in its last second, in which the server may be closing it already. */
@@ -46,20 +44,18 @@ export class Connection {
   readonly #opened: OpenSocket;
   readonly #owner: ConnectionOwner;
   readonly #idleMs: number;
-  readonly #onRead: ConnectionLimits["onRead"];
   readonly #parser: ResponseParser;
   #exchange: Exchange | undefined;
   #reused = false;
   #closedByUs = false;
 
   /** The socket is ready: what is written to it goes out. */
-  constructor(opened: OpenSocket, owner: ConnectionOwner, { idleMs, maxHeadBytes, onRead }: ConnectionLimits) {
+  constructor(opened: OpenSocket, owner: ConnectionOwner, { idleMs, maxHeadBytes }: ConnectionLimits) {
     const { socket } = opened;
     this.#opened = opened;
     this.#parser = new ResponseParser(maxHeadBytes);
     this.#owner = owner;
     this.#idleMs = idleMs;
-    this.#onRead = onRead;
     socket.setTimeout(idleMs);
     socket.on("timeout", () => {
       if (!this.#exchange) this.destroy();
@@ -120,7 +116,7 @@ export class Connection {
 
   #take(bytes: Buffer): void {
     try {
-      this.#onRead?.(bytes.length);
+      this.#opened.meter?.took(bytes.length);
       if (this.#parser.take(bytes)) this.#end();
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
