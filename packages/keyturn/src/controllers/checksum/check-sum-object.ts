@@ -1,7 +1,7 @@
 // A checksum as an object: how one is made, named, and read back.
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
-import { type AnnouncedChange, isOfWholeState, maxAheadMs, type Statement } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isOfWholeState, isSigned, maxAheadMs, saidMsOf, type Statement } from "./announcement.ts";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
 import { type Peaks, withMeant } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
@@ -20,6 +20,8 @@ export interface PublishedCheckSum {
   /** False if somebody changed what was published: its name, checksum and ids no longer belong together. */
   readonly intact: boolean;
   readonly listsIds: boolean;
+  /** When it was announced, by what was signed; undefined if none of the keys that were given has signed it. */
+  readonly signedMs: number | undefined;
 }
 
 /** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
@@ -86,13 +88,15 @@ export function fitsObject(ids: readonly string[]): boolean {
   return ids.reduce((sum, id) => sum + id.length + 3, 0) <= limits.idsBytes;
 }
 
-/** For `watch(kind, { keep })`. */
-export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) => PublishedCheckSum {
+/** For `watch(kind, { keep })`. Signatures are checked here, once: there can be as many announcements as certificates. */
+export function keepCheckSum(prefix: string, keys: readonly AnnouncementKey[] = []): (object: Stored<CheckSumObject>) => PublishedCheckSum {
   return (object) => {
     const { managedFields: _, ...metadata } = object.metadata;
     const { ids, ...spec } = object.spec;
     const fits = ids === undefined || (ids.length === spec.count && checksumOfSorted(ids) === spec.checksum);
-    return { object: { ...object, metadata, spec }, intact: fits && metadata.name === nameFor(prefix, spec), listsIds: ids !== undefined };
+    const kept = { object: { ...object, metadata, spec }, intact: fits && metadata.name === nameFor(prefix, spec), listsIds: ids !== undefined };
+    const statement = statementOf(kept);
+    return { ...kept, signedMs: isSigned(statement, keys) ? saidMsOf(statement) : undefined };
   };
 }
 
@@ -118,7 +122,7 @@ export function madeMsOf({
 }
 
 /** What it says, as it is signed. */
-export function statementOf({ object: { metadata, kind = "", spec } }: PublishedCheckSum): Statement {
+export function statementOf({ object: { metadata, kind = "", spec } }: Pick<PublishedCheckSum, "object">): Statement {
   return { namespace: metadata.namespace ?? "", kind, spec };
 }
 

@@ -10,6 +10,7 @@ import {
   type StatusObject,
 } from "@keyturn/runtime";
 import type { Pause } from "../../feature/pause-and-selection.ts";
+import type { AnnouncementKey } from "./announcement.ts";
 import { type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
 import { countsSinceMs, newestSettled } from "./history.ts";
 import type { MemberKind } from "./member-kind.ts";
@@ -27,13 +28,19 @@ interface ChecksumControllerOptions<T extends KubeObject> {
   readonly scopeChoice: ScopeChoice;
   /** Namespaces that are left as they are, whatever the choice says. */
   readonly isSkipped: (namespace: string) => boolean;
-  /** Reads, when the controller is started, how checksums of each scope are published. */
-  readonly readPolicy: () => PolicyOf;
+  /** Reads, when the controller is started, how checksums are published. */
+  readonly readPolicies: () => PublishingPolicies;
   readonly stabilizeMs: number;
 }
 
-/** How the checksums of a scope are published. */
-type PolicyOf = (scope: Scope) => PublishingPolicy;
+/** How checksums are published, of each scope, and by whose word. */
+export interface PublishingPolicies {
+  readonly policyOf: (scope: Scope) => PublishingPolicy;
+  /** Of those who may announce. */
+  readonly keys: readonly AnnouncementKey[];
+}
+
+type PolicyOf = PublishingPolicies["policyOf"];
 
 /** A cache that is behind is asked again so soon; what it lacks is usually on its way. */
 const recheckMs = 250;
@@ -61,15 +68,15 @@ interface NamespacePlan extends Plan<"latest"> {
 
 /** The controller of one kind of checksums. Its keys are namespaces. */
 export function checksumController<T extends KubeObject>(options: ChecksumControllerOptions<T>): ControllerDefinition {
-  const { name, memberKind, access, scopeChoice, isSkipped, readPolicy, stabilizeMs } = options;
+  const { name, memberKind, access, scopeChoice, isSkipped, readPolicies, stabilizeMs } = options;
   const kind = memberKind.checksums;
   return {
     name,
     access,
     setup(scope) {
-      const policyOf = readPolicy();
+      const { policyOf, keys } = readPolicies();
       const numbers = new ChecksumNumbers(scope.metrics, kind.kind);
-      const watches = watchChecksums(scope, { memberKind, scopeChoice, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
+      const watches = watchChecksums(scope, { memberKind, scopeChoice, keys, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
       const behind = (nowMs: number): Observed => {
         numbers.countRecheck();
         return { type: "unsettled", untilMs: nowMs + recheckMs };

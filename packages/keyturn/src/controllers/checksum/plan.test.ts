@@ -341,7 +341,12 @@ describe("a large change", () => {
     world.setLive(...nine.slice(3));
     const plan = world.settle();
     expect(plan.statuses[0]?.conditions["Current"]).toMatchObject({ reason: "LargeChange", message: expect.stringMatching(/^3 of 9 certificates/) });
-    world.nowMs += 60 * minuteMs;
+    // Nobody has looked at it for a night.
+    world.nowMs += 600 * minuteMs;
+    expect(world.settle().isHeld).toBe(true);
+    world.setLive(...nine.slice(2));
+    expect(world.settle().isHeld).toBe(false);
+    world.setLive(...nine.slice(3));
     expect(world.settle().isHeld).toBe(false);
     expect(world.standing(nine.slice(3).join(" "))).toBe("True Published");
   });
@@ -355,6 +360,8 @@ describe("a large change", () => {
       [61, 30, true],
       [61, 21, false],
       [120, 36, true],
+      [122, 36, true],
+      [122, 21, false],
       [122, 36, false],
     ];
     const startMs = world.nowMs;
@@ -429,7 +436,7 @@ describe("where only what is announced and signed counts", () => {
   const stranger = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
   const signedWorld = (): PublishedWorld => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     world.announceChanges(
       10 * minuteMs,
       [
@@ -482,7 +489,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("of two Secrets with the same id each needs a statement of its own", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     const announce = (name: string): unknown => world.announceChanges(10 * minuteMs, [{ name, to: "7-1" }], key);
     announce("object-0");
     world.setLive("7-1", "7-1");
@@ -497,7 +504,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("what goes without a word is not published, however long it is gone", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     for (const [index, to] of ["7-1", "8-1", "9-1", "10-1"].entries()) {
       world.announceChanges(10 * minuteMs, [{ name: `object-${index}`, to }], key);
       world.setLive(...["7-1", "8-1", "9-1", "10-1"].slice(0, index + 1));
@@ -567,10 +574,10 @@ describe("where only what is announced and signed counts", () => {
   test("a checksum that says so without a word is not believed, whoever wrote it", () => {
     const world = signedWorld();
     world.setLive("7-1", "8-2");
-    world.policy = { ...world.policy, keys: undefined };
+    world.policy = { ...world.policy, signedOnly: false };
     world.settle();
     expect(world.standing("7-1 8-2")).toBe("True Published");
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     expect(world.settle().isHeld).toBe(true);
     expect(world.standing("7-1 8-2")).toBe("False Unannounced");
   });

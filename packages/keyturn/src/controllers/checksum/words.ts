@@ -22,7 +22,7 @@ interface Words {
 
 /** Reads announcements, in any order: the later word counts, in the order that agents have too. */
 export function wordsOf(announced: readonly PublishedCheckSum[]): Words {
-  const said = announced.map((checksum) => ({ saidMs: saidMsOf(statementOf(checksum)), changes: changesOf(checksum) ?? [] }));
+  const said = announced.map((checksum) => ({ saidMs: checksum.signedMs ?? saidMsOf(statementOf(checksum)), changes: changesOf(checksum) ?? [] }));
   const oldestFirst = said.toSorted((left, right) => left.saidMs - right.saidMs);
   const [newest, nameless] = [new Map<string, Word>(), new Map<string, Word>()];
   for (const [order, change] of oldestFirst.flatMap(({ changes }) => changes).entries()) {
