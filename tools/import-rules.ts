@@ -151,7 +151,7 @@ function workspaceFile(specifier: string): readonly string[] {
 export function importProblems(): readonly string[] {
   const paths = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
   const files = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), "utf8")] as const));
-  return [...Array.from(files).flatMap(([path, text]) => [...forbiddenImports(path, text), ...tooSmall(path, text)]), ...idleExports(files)];
+  return [...Array.from(files).flatMap(([path, text]) => forbiddenImports(path, text).concat(tooSmall(path, text))), ...idleExports(files)];
 }
 
 /** Files of any length: what others begin with, what a build replaces, and what every controller has under the same name. */
