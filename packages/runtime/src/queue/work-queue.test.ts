@@ -43,6 +43,14 @@ test("live changes overtake the initial list, and raise a key that is in it", ()
   expect(takeAll()).toEqual(["c", "d", "a", "b"]);
 });
 
+test("a priority that is no number does not upset the order of the others", () => {
+  const { queue, takeAll } = setUp();
+  for (const [key, priority] of Object.entries({ a: 0, b: Number.NaN, c: 5, d: Number.NaN, e: 10, f: -3, g: Infinity, h: -Infinity, i: 7 }))
+    queue.add(key, { priority });
+  queue.add("f", { priority: Number.NaN });
+  expect(takeAll()).toEqual(["g", "e", "i", "c", "a", "b", "d", "f", "h"]);
+});
+
 test("of two delays the earlier counts, and an add without delay supersedes both", async () => {
   const { clock, queue, takeAll } = setUp();
   queue.add("a", { afterMs: 100 });

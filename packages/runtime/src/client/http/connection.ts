@@ -169,6 +169,8 @@ interface ExchangeOptions {
   readonly flow: string;
   readonly permit: SendPermit | undefined;
   readonly timeoutMs: number;
+  /** The body of a GET may stand still for as long as it likes. */
+  readonly endless: boolean;
   readonly clock: Clock;
 }
 
@@ -205,9 +207,11 @@ class PendingExchange implements Exchange {
   readonly #options: ExchangeOptions;
   readonly #waiter: Waiter;
   readonly #signal: AbortSignal | undefined;
-  readonly #timer: Timer;
+  #timer: Timer;
   #connection: Connection | undefined;
   #body: ResponseBody | undefined;
+  /** Since when a byte is waited for; undefined while nobody takes what there is. */
+  #waitingSinceMs: number | undefined;
 
   constructor(options: ExchangeOptions, waiter: Waiter, signal: AbortSignal | undefined) {
     this.text = options.text;
@@ -233,17 +237,26 @@ class PendingExchange implements Exchange {
   }
 
   onHead({ status, headers }: ResponseHead): void {
-    if (this.#options.method === "GET") this.#timer.cancel();
+    const { method, endless, clock } = this.#options;
+    if (method === "GET" && endless) this.#timer.cancel();
     const connection = this.#connection;
     this.#body = new ResponseBody({
-      pause: () => connection?.pause(),
-      resume: () => connection?.resume(),
+      pause: () => {
+        this.#waitingSinceMs = undefined;
+        connection?.pause();
+      },
+      resume: () => {
+        this.#waitingSinceMs = clock.monotonic();
+        connection?.resume();
+      },
       leave: () => this.#drop(),
     });
+    this.#waitingSinceMs = clock.monotonic();
     this.#waiter.resolve({ status, headers, body: this.#body });
   }
 
   onData(bytes: Uint8Array): void {
+    this.#waitingSinceMs = this.#options.clock.monotonic();
     this.#body?.take(bytes);
   }
 
@@ -270,8 +283,15 @@ class PendingExchange implements Exchange {
   };
 
   #onTimeout(): void {
+    const { method, timeoutMs, clock } = this.#options;
+    if (this.#body && method === "GET") {
+      // The timer looks now and then instead of being set anew with each piece.
+      const leftMs = (this.#waitingSinceMs ?? clock.monotonic()) + timeoutMs - clock.monotonic();
+      if (leftMs > 0) return void (this.#timer = clock.setTimer(leftMs, () => this.#onTimeout()));
+      this.#drop();
+      return this.#body.fail(new ConnectionError(this.#said(`the response stood still for ${timeoutMs} ms`)));
+    }
     this.#drop();
-    const { timeoutMs } = this.#options;
     if (this.#body) this.#body.fail(new ConnectionError(this.#said(`the response was not whole within ${timeoutMs} ms`)));
     else this.#waiter.reject(new ExchangeError(this.#said(`no answer within ${timeoutMs} ms`), { stale: false }));
   }

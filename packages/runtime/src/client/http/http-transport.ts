@@ -114,7 +114,7 @@ class HttpTransport implements Transport {
     const pools = this.#poolsFor(authorization.tls);
     const pool = pools.of(lane);
     const text = requestText({ method, path, host: this.#server.host, headers, body });
-    const options = { origin: this.#server.origin, method, path, text, pool, flow, permit, timeoutMs, clock: this.#clock };
+    const options = { origin: this.#server.origin, method, path, text, pool, flow, permit, timeoutMs, endless: lane === "watch", clock: this.#clock };
     try {
       const response = await exchange(options, signal);
       if (lane === "watch") pools.restore();
