@@ -157,7 +157,7 @@ function isIdentity(metadata: unknown): metadata is Record<string, unknown> {
 }
 
 /** A page of a list; `continue` asks for the next. */
-interface Page<T extends KubeObject> extends ListResult<T> {
+export interface Page<T extends KubeObject> extends ListResult<T> {
   readonly continue: string | undefined;
 }
 

@@ -31,13 +31,12 @@ import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.
 import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
 import { limits } from "../../limits.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
-import { PassedStates } from "./certificates.ts";
 import { keepMerged } from "./config-map.ts";
 import { type JwksObject, type Observation, observeJwks, type PassedSources } from "./observe.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
-import { namesOfSources, type SourceNames } from "./sources.ts";
+import { namesOfSources, PassedStates, type SourceNames } from "./sources.ts";
 
 /** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
 export const jwksFinalizer = `${keyturn.domain}/jwks`;
