@@ -356,6 +356,18 @@ describe("an etcd that is restored from a backup between two pages", () => {
   });
 });
 
+it("ends a list with an error where a page is followed by itself, which would go on for ever", async () => {
+  const endless = scriptedTransport(page(["a"], "same"));
+  const refused = { code: "Unexpected", message: "list secrets: a page of the list is followed by itself" };
+  await expect(createClient(endless).list(Secret)).rejects.toMatchObject(refused);
+  const clock = new VirtualClock();
+  const read = async (): Promise<void> => {
+    for await (const _object of pagedList(Secret, { client: createClient(endless, { clock }), clock }));
+  };
+  await expect(read()).rejects.toMatchObject(refused);
+  expect(endless.requests).toHaveLength(4);
+});
+
 it("gives every object once, in the order of the pages, and asks for a page when the one before is used up", async () => {
   const transport = scriptedTransport(page(["a", "b"], "more"), page([], "most"), page(["c"]));
   const clock = new VirtualClock();

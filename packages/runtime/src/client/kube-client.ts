@@ -7,7 +7,17 @@ import { compareResourceVersions } from "../watch/step.ts";
 import { ApiError, isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
-import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
+import {
+  acceptHeader,
+  applyError,
+  decodeObject,
+  decodePage,
+  isMissingObject,
+  jsonPatchError,
+  type Page,
+  readResponse,
+  waitingObject,
+} from "./response.ts";
 import { AnswerTooLongError, ConnectionError, type Lane, type Sender, type Transport, type TransportRequest } from "./transport.ts";
 import { runtimeLimits } from "../limits.ts";
 
@@ -88,7 +98,7 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
       const query = { labelSelector: selection.labels, fieldSelector: selection.fields, limit: pageSize, continue: token };
       const path = withQuery(collectionPath(kind, selection.namespace), query);
       const page = decodePage(await read(path, attempt, signal).catch(token === undefined ? undefined : refusedToken), kind, attempt);
-      resourceVersion = oneHistory(resourceVersion, page.resourceVersion, attempt);
+      resourceVersion = versionOfList(page, { first: resourceVersion, token, attempt });
       for (const item of page.items) items.push(item);
       token = page.continue;
     } while (token);
@@ -201,11 +211,18 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
   };
 }
 
-/** The version of a list whose next page says `next`. Throws if that is older: what is stored was restored from a backup in the middle of the list. */
-function oneHistory(first: string | undefined, next: string, attempt: string): string {
-  if (first !== undefined && (compareResourceVersions(next, first) ?? 0) < 0)
+/**
+ * The version of a list, given the page that `token` has brought. Throws if the page is older than the first, for what is stored was restored from a backup
+ * in the middle of the list, and if the same page would be next: the list would have no end.
+ */
+function versionOfList(
+  { resourceVersion, continue: next }: Page<KubeObject>,
+  { first = resourceVersion, token, attempt }: { readonly first: string | undefined; readonly token: string | undefined; readonly attempt: string },
+): string {
+  if ((compareResourceVersions(resourceVersion, first) ?? 0) < 0)
     throw new ApiError(attempt, 410, { message: "the pages of the list are not of one history" });
-  return first ?? next;
+  if (next !== undefined && next === token) throw new ApiError(attempt, 200, { message: "a page of the list is followed by itself" });
+  return first;
 }
 
 /** The token of a page expires, and a server that was restored from a backup does not know it: asking for it again helps in neither case. */
@@ -300,16 +317,18 @@ export async function* pagedList<T extends KubeObject>(
   const slice = sharedTimeSlice(clock);
   const attempt = `list ${resourceOf(kind)}`;
   let resourceVersion: string | undefined;
+  let token: string | undefined;
   for (;;) {
     const body = await client.request({ method: "GET", path: `${collectionPath(kind, namespace)}?${query.toString()}` }, signal);
     const page = decodePage(body, kind, attempt);
-    resourceVersion = oneHistory(resourceVersion, page.resourceVersion, attempt);
+    resourceVersion = versionOfList(page, { first: resourceVersion, token, attempt });
     for (const object of page.items) {
       yield object;
       if (slice.used) await slice.pause();
     }
-    if (page.continue === undefined) return;
-    query.set("continue", page.continue);
+    token = page.continue;
+    if (token === undefined) return;
+    query.set("continue", token);
   }
 }
 

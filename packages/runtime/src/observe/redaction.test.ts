@@ -31,6 +31,9 @@ describe("redactText", () => {
     ['spec.password: Invalid value: "hunter2', "spec.password: [redacted] value: [redacted]"],
     ["spec.a: Unsupported value: 4711, spec.b: Duplicate value: x", "spec.a: Unsupported value: [redacted], spec.b: Duplicate value: [redacted]"],
     ["db-password=hunter2, retry", "db-password=[redacted], retry"],
+    ["aws_secret_access_key = hunter2", "aws_secret_access_key = [redacted]"],
+    ["Server=db;Pwd=hunter2;Encrypt=yes", "Server=db;Pwd=[redacted];Encrypt=yes"],
+    ["-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "[redacted]"],
     ["token: 0123456789abcdef0123", "token: [redacted]"],
     ['{"kind":"Secret","data":{"a":"aHVudGVyMg=="}}', '{"kind":"Secret","data":"[redacted]"}'],
     [

@@ -53,7 +53,7 @@ export const redacted = "[redacted]";
 
 /** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
 const suspicious =
-  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|pwd=|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"| value: |\.key|:\/\/[^/\s]*@|stringData/i;
+  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|pwd ?=|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"| value: |\.key|:\/\/[^/\s]*@|stringData/i;
 
 /** How the name of a secret field ends. What stands before it does not matter and is not matched, or long words would take quadratic time. */
 const secretWord = String.raw`(?:pass(?:word|wd|phrase)|pwd|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
@@ -79,8 +79,8 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/\b([Bb]earer|[Bb]asic|BEARER|BASIC)(\s+)(?:(?=\S*(?:[\d_~+/=]|[a-z][A-Z]))[\w.~+/=:-]{6,}|[\w.~+/=:-]{16,})/g, `$1$2${redacted}`],
   // "password": "…" as in JSON, also escaped. A quote after a backslash that is not the delimiter's own does not end the value.
   [new RegExp(String.raw`(${secretWord}\\{0,8}["']\s*:\s*)(\\{0,8}["'])(?:(?!(?<!\\)\2)[\s\S])*(?:\2|$)`, "gi"), `$1$2${redacted}$2`],
-  // password=…, as in URLs, forms and command lines.
-  [new RegExp(String.raw`(${secretWord}=)(?!\[redacted\]|(?:bearer|basic|negotiate)\s)(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
+  // password=…, as in URLs, forms and command lines, and password = … as in settings.
+  [new RegExp(String.raw`(${secretWord} ?= ?)(?!\[redacted\]|(?:bearer|basic|negotiate)\s)(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
   // password: … as in YAML and headers. `token: expired` is an error message: words without a digit stay unless the name leaves no doubt.
   [new RegExp(String.raw`((?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"), `$1${redacted}`],
   [new RegExp(String.raw`(${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],

@@ -21,13 +21,13 @@ export interface AddOptions {
 }
 
 /** The delay that an asked one counts as: from 10 ms to ten years, and a second for zero, for less and for what is no number. */
-export function clampedDelayMs(askedMs: number): number {
-  return askedMs > 0 ? Math.min(Math.max(askedMs, minDelayMs), maxDelayMs) : unclearDelayMs;
+export function clampedDelayMs(askedMs: unknown): number {
+  return typeof askedMs === "number" && askedMs > 0 ? Math.min(Math.max(askedMs, minDelayMs), maxDelayMs) : unclearDelayMs;
 }
 
 /** True for delays that nobody means; short ones are only rounded up. */
-function isOddDelay(askedMs: number): boolean {
-  return !(askedMs > 0 && askedMs <= maxDelayMs);
+function isOddDelay(askedMs: unknown): boolean {
+  return !(typeof askedMs === "number" && askedMs > 0 && askedMs <= maxDelayMs);
 }
 
 /** A key that was handed out. */
