@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);
-const five = ["unknown", "unknown", "unknown", "unknown", "unknown"];
+const all = ["unknown", "unknown", "unknown", "unknown", "unknown", "unknown"];
 
 const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
 
@@ -61,7 +61,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
   await attention(page).getByText("NotReported").waitFor();
   // Sidecars are left out, and that is not unknown but off.
-  expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off"]);
+  expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]);
   await claimsNothing(page);
   await page.getByRole("status").filter({ hasText: "no operator" }).waitFor();
 
@@ -80,7 +80,7 @@ test("without an operator no step is well; with one they are, until the API serv
     await whenLive(page);
     const strip = page.getByRole("complementary", { name: "What is not known" });
     await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
-    await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off"]));
+    await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]));
     await claimsNothing(page);
     await page.getByRole("link", { name: "Publish" }).first().click();
     await page.locator("main").getByText("Whether an operator leads this step is not known").waitFor();
@@ -102,7 +102,7 @@ test("somebody without rights sees that, and not that all is well", async () => 
   await attention(page)
     .getByText(/whether somebody leads is not known: the right to (list|watch) leases\.coordination\.k8s\.io in the cluster is missing/)
     .waitFor();
-  expect((await marks(page)).slice(0, 4)).toEqual(five.slice(0, 4));
+  expect((await marks(page)).slice(0, 4)).toEqual(all.slice(0, 4));
   await claimsNothing(page);
   expect(problems).toEqual([]);
 });
@@ -120,7 +120,7 @@ test("whose rights are in one namespace is told who leads if they may see the Le
   await using watched = await ownPage(kubeconfig, "--namespaces", "shop", "--operator-namespace", "keyturn-system");
   const { page } = watched;
   await whenLive(page);
-  await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "healthy", "unknown", "unknown"]));
+  await soon(async () => expect(await marks(page)).toEqual(["unknown", "unknown", "healthy", "unknown", "unknown", "unknown"]));
   await attention(page).getByText("no right to list rotationtargets.rotator.k8s.telekom.com in shop").waitFor();
 });
 
@@ -136,7 +136,7 @@ test.concurrent("a frozen API server, of which no watch and no viewer's token no
   cluster().apiServer.pause();
   try {
     await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
-    await soon(async () => expect(await marks(page)).toEqual(five));
+    await soon(async () => expect(await marks(page)).toEqual(all));
     await claimsNothing(page);
     await attention(page)
       .getByText(/whether somebody leads is not known: the API server has not answered since/)
@@ -163,8 +163,8 @@ test.concurrent.each([
   expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy"]);
   server.cut();
   await attention(page).getByText("this page is cut off from its server").waitFor();
-  expect(await marks(page)).toEqual(five);
-  expect(await marks(page, ".steps")).toEqual(five);
+  expect(await marks(page)).toEqual(all);
+  expect(await marks(page, ".steps")).toEqual(all);
   await claimsNothing(page);
   for (const view of ["issue", "publish"]) {
     await goTo(page, `#/${view}`);
@@ -184,7 +184,7 @@ test.concurrent.each([
   const troubled = Array.from(stageRecords(), (record): StageRecord => ({ ...record, ...troubles[record.step] }));
   server.send({ upserts: troubled, removals: [] });
   await page.getByRole("complementary", { name: "What is not known" }).waitFor();
-  expect(await marks(page)).toEqual(["healthy", "unknown", "unknown", "unknown", "healthy"]);
+  expect(await marks(page)).toEqual(["healthy", "unknown", "unknown", "unknown", "healthy", "unknown"]);
   await attention(page).getByText("no right to list rotationtargets").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(await surplusWidth(page)).toBe(0);

@@ -1,5 +1,5 @@
 // The features of this build, and the choice among them that `--controllers` makes.
-import type { ControllerDefinition } from "@keyturn/runtime";
+import { type ControllerDefinition, resourceOf } from "@keyturn/runtime";
 import { readFlags, UsageError } from "./feature/flag.ts";
 import { eventingAuthFeature } from "./controllers/eventing-auth/feature.ts";
 import { checksumFeature } from "./controllers/checksum/feature.ts";
@@ -7,7 +7,7 @@ import { jwksFeature } from "./controllers/jwks/feature.ts";
 import { consumersFeature } from "./controllers/consumers/feature.ts";
 import { rotationFeature } from "./controllers/rotation/feature.ts";
 import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
-import type { Feature, FeatureName } from "./feature/feature.ts";
+import type { Feature, FeatureName, StageController } from "./feature/feature.ts";
 import { isRollouts, rolloutsController } from "./workloads/rollouts.ts";
 import { unitedOptions } from "./workloads/rollouts-options.ts";
 
@@ -41,11 +41,15 @@ function withOneRollouts(definitions: readonly ControllerDefinition[]): readonly
   return definitions.flatMap((definition) => (definition === first ? [united] : isRollouts(definition) ? [] : [definition]));
 }
 
-/** The controllers of each feature with these flags, as their Leases name them. */
-export function controllerNames(
+/** The controllers of each feature with these flags. */
+export function stageControllers(
   given: Texts = {},
   environment: Texts = {},
   registry: readonly Feature[] = features,
-): Readonly<Record<FeatureName, readonly string[]>> {
-  return Object.fromEntries(registry.map((feature) => [feature.name, controllersOf([feature], given, environment).map(({ name }) => name)]));
+): Readonly<Record<FeatureName, readonly StageController[]>> {
+  const shown = ({ name, access }: ControllerDefinition): StageController => ({
+    name,
+    resources: access.flatMap(({ kind, subresource }) => (subresource === "status" ? [resourceOf(kind)] : [])),
+  });
+  return Object.fromEntries(registry.map((feature) => [feature.name, controllersOf([feature], given, environment).map(shown)]));
 }

@@ -205,7 +205,8 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     const own = ((): Decision | undefined => {
       if (isFinished(candidate)) {
         // Of what is not known, nobody can say that it helped; nor is it done again for the same.
-        const helped = inspection.type === "current" || (inspection.type === "outdated" && !covers(candidate.restartedFor, inspection.digest));
+        const hadFor = [candidate.restartedFor, remembered?.restartedFor];
+        const helped = inspection.type === "current" || (inspection.type === "outdated" && !hadFor.some((each) => covers(each, inspection.digest)));
         return { type: "finish", helped };
       }
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
@@ -278,7 +279,7 @@ export function splitDigest(digest: string): readonly string[] {
 }
 
 /** True if a restart for the one was also for all of the other. */
-export function covers(restartedFor: string | undefined, digest: string): boolean {
+function covers(restartedFor: string | undefined, digest: string): boolean {
   const known = splitDigest(restartedFor ?? "");
   return splitDigest(digest).every((each) => known.includes(each));
 }

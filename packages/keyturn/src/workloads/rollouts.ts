@@ -19,7 +19,6 @@ import {
   TransientError,
 } from "@keyturn/runtime";
 import { rolloutLabel } from "./annotations.ts";
-import { DryRun } from "./dry-run.ts";
 import { Fleet, restartInput } from "./fleet.ts";
 import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
 import { controllerName, finishRollout, recordWorkload, restartWorkload, type RestartTarget } from "./restart.ts";
@@ -37,7 +36,7 @@ import {
   workloadId,
   workloadRef,
 } from "./rollout-plan.ts";
-import { recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { DryRunMemory, recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { rolloutsAccess, type RolloutsOptions } from "./rollouts-options.ts";
 import { restartableKinds, type Workload } from "./workload.ts";
 
@@ -141,7 +140,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #fleet: Fleet;
   readonly #options: RolloutsOptions;
   /** Undefined unless this is one. */
-  readonly #dryRun: DryRun | undefined;
+  readonly #dryRun: DryRunMemory | undefined;
   readonly #inspectors: ReadonlyMap<string, { readonly definition: InspectorDefinition; readonly metrics: RolloutMetrics }>;
   /** The last plan over all, and what has been said of it. */
   #rows: readonly Row[] = [];
@@ -158,7 +157,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     this.#fleet = fleet;
     this.#record = new RestartRecord(scope.operatorNamespace);
     this.#options = options;
-    this.#dryRun = scope.dryRun || options.dryRun ? new DryRun(scope.log) : undefined;
+    this.#dryRun = scope.dryRun || options.dryRun ? new DryRunMemory(scope.log) : undefined;
     this.#inspectors = new Map(options.inspectors.map((definition) => [definition.name, { definition, metrics: definition.metrics(scope.metrics) }]));
     const reconcile = reconcileWith({ ...scope, dryRun: this.#dryRun !== undefined }, this, {
       reasons: options.reasons,
