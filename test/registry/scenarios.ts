@@ -202,5 +202,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     life: [[put(Secret, "db", data({ password: "one" })), using(1)], [put(Secret, "db", data({ password: "two" }))], [using(2)]],
     tells: "web",
     ofIt: " ",
+    endsIt: ["PUT leases/keyturn-restarts", "PATCH deployments/web"],
   },
 };
