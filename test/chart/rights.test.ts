@@ -250,6 +250,17 @@ test("people with view, edit and admin get the kinds of the chosen controllers",
   expect(JSON.stringify(roles)).not.toMatch(/jwks|checksums|eventingauths/);
 });
 
+test("people with edit and admin may change checksums only while each is of one namespace alone", async () => {
+  const rulesWith = async (checksum: object): Promise<unknown> => {
+    const objects = await renderChart({ controllers: { checksum } });
+    const roles = objects.filter(({ metadata }) => /-(view|edit)$/.test(metadata.name));
+    return Object.fromEntries(roles.map(({ metadata, ...role }) => [metadata.name, JSON.stringify(role).includes("secretchecksums")]));
+  };
+  expect(await rulesWith({})).toEqual({ "keyturn-view": true, "keyturn-edit": true });
+  expect(await rulesWith({ scope: "team" })).toEqual({ "keyturn-view": true, "keyturn-edit": false });
+  expect(await rulesWith({ scope: "all", publishIn: "gateways" })).toEqual({ "keyturn-view": true, "keyturn-edit": false });
+});
+
 test("people with edit and admin see EventingAuths and may not change them: each stands for an application and a cluster of its own", async () => {
   const resourcesOf = (objects: Awaited<ReturnType<typeof renderChart>>): unknown =>
     Object.fromEntries(

@@ -274,8 +274,17 @@ export function* readingStatus({ keys = [] }: JwksStatus = {}): Generator<undefi
   }
 }
 
+const statusRead = new WeakMap<KeyStatus, { readonly entry: KeyEntry | undefined }>();
+
+/** Remembered by the object that the status has for the key, which is never changed: a thousand keys are read one by one, and then planned with at once. */
+function entryOfStatus(key: KeyStatus): KeyEntry | undefined {
+  const known = statusRead.get(key) ?? { entry: readStatus(key) };
+  statusRead.set(key, known);
+  return known.entry;
+}
+
 /** The key anew from its certificates or numbers, so that nothing is published that was not made here. */
-function entryOfStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
+function readStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
   if (!certificates) return foreignEntryOf({ ...publicKey, kid, alg });
   const chain = readCertificateChain(certificates);
   return chain && certifiedEntry(chain, { kid, alg });
