@@ -261,11 +261,14 @@ describe("whoever looks at what tenants wrote", () => {
 });
 
 describe("from any pod", () => {
-  test("500 idle connections keep no probe from being answered", async () => {
+  test.each([
+    ["one address", () => "127.0.0.2"],
+    ["an address each", (index: number) => `127.0.${2 + Math.floor(index / 250)}.${1 + (index % 250)}`],
+  ])("500 idle connections from %s keep no probe from being answered", async (_from, addressOf) => {
     const sockets: Socket[] = [];
     try {
       for (let index = 0; index < 500; index++) {
-        const socket = connect({ host: "127.0.0.1", port: tenancy.healthPort, localAddress: "127.0.0.2" });
+        const socket = connect({ host: "127.0.0.1", port: tenancy.healthPort, localAddress: addressOf(index) });
         socket.on("error", () => socket.destroy());
         sockets.push(socket);
         await once(socket, "connect");
