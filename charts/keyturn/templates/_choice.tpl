@@ -37,7 +37,8 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- if and (eq $name "checksum") $root.Values.namespaces (not $values.namespaces) (eq $values.scope "namespace") (eq $values.namespaceSelector "keyturn.io/checksum=enabled") }}
 {{- $_ := set $own "namespaces" $root.Values.namespaces }}
 {{- end }}
-{{- $_ := set $controllers $name (merge $own (omit $values (keys $own | first) (keys $own | last))) }}
+{{- /* Without its own: what is false counts as missing when values are merged. */ -}}
+{{- $_ := set $controllers $name (merge $own (omit $values "enabled")) }}
 {{- end }}
 {{- $values := merge (dict "controllers" $controllers) (omit $root.Values "controllers") }}
 ---
