@@ -42,6 +42,8 @@ export type {
   WriteOptions,
 } from "./client/client.ts";
 export { createHttpTransport } from "./client/http/http-transport.ts";
+export { createNameLookup } from "./client/http/name-lookup.ts";
+export type { OnRead } from "./client/http/read-meter.ts";
 export {
   apiVersionOf,
   collectionPath,
