@@ -276,18 +276,15 @@ export function* readingStatus({ keys = [] }: JwksStatus = {}): Generator<undefi
 
 const statusRead = new WeakMap<KeyStatus, { readonly entry: KeyEntry | undefined }>();
 
-/** Remembered by the object that the status has for the key, which is never changed: a thousand keys are read one by one, and then planned with at once. */
+/** The key anew from its certificates or numbers, so that nothing is published that was not made here; remembered by the status's own object, which never changes. */
 function entryOfStatus(key: KeyStatus): KeyEntry | undefined {
-  const known = statusRead.get(key) ?? { entry: readStatus(key) };
-  statusRead.set(key, known);
-  return known.entry;
-}
-
-/** The key anew from its certificates or numbers, so that nothing is published that was not made here. */
-function readStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
-  if (!certificates) return foreignEntryOf({ ...publicKey, kid, alg });
-  const chain = readCertificateChain(certificates);
-  return chain && certifiedEntry(chain, { kid, alg });
+  const { kid, algorithm: alg, certificates, publicKey } = key;
+  const known = statusRead.get(key);
+  if (known) return known.entry;
+  const chain = certificates && readCertificateChain(certificates);
+  const entry = certificates ? chain && certifiedEntry(chain, { kid, alg }) : foreignEntryOf({ ...publicKey, kid, alg });
+  statusRead.set(key, { entry });
+  return entry;
 }
 
 /** The copy of the history beside a document; undefined if there is none, or the document was edited. */
