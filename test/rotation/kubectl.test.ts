@@ -28,12 +28,28 @@ test("kubectl get shows it at a glance; wait, describe, explain and the category
   await soon(async () => expect(await inPlace("get", "keyturn")).toContain("key-live"));
   await soon(async () => expect(await inPlace("describe", "rotationtarget", "key-live")).toMatch(/Normal\s+VersionFilled[^]*got version 1/));
   expect(await inPlace("explain", "rotationtarget.spec.deletionMode")).toMatch(/cascade deletes\s+it after rotationDelay/);
+  // Every field has a text of its own.
+  const shown = await inPlace("explain", "rotationtarget", "--recursive");
+  const parents: string[] = [];
+  for (const [, indent = "", field = ""] of shown.slice(shown.indexOf("FIELDS:")).matchAll(/^( +)(\w+)\t/gm)) {
+    parents.splice(indent.length / 2 - 1, parents.length, field);
+    if (parents[0] !== "spec" && parents[0] !== "status") continue;
+    const path = `rotationtarget.${parents.join(".")}`;
+    expect(await inPlace("explain", path), path).toMatch(/DESCRIPTION:\n +[A-Z]\w*/);
+    expect(await inPlace("explain", path), path).not.toContain("<empty>");
+  }
+  expect(parents.length).toBeGreaterThan(0);
 });
 
 test("the API server refuses what makes no sense, and says why", async () => {
   await using place = await rotatingNamespace(cluster(), "refused");
   await expect(place.putTarget("a", { rotationOrder: 0 })).rejects.toThrow(/rotationOrder/);
-  await expect(place.putTarget("a", { rotationOrder: 1, rotationDelay: "soon" })).rejects.toThrow(/rotationDelay/);
+  for (const rotationDelay of ["soon", "30d", "-1s"]) {
+    const refused: unknown = await place.putTarget("a", { rotationOrder: 1, rotationDelay }).catch((error: unknown) => error);
+    // In words, and not as a regular expression.
+    expect(refused).toMatchObject({ body: { message: expect.stringMatching(/spec\.rotationDelay.*must be a duration|must be .* duration/) } });
+    expect(refused).not.toMatchObject({ body: { message: expect.stringMatching(/should match|\^\(/) } });
+  }
   await expect(place.putTarget("a", { rotationOrder: 1, deletionMode: "burn" })).rejects.toThrow(/deletionMode/);
   await expect(place.putTarget("a", { rotationOrder: 1, rotationSet: "not a set" })).rejects.toThrow(/rotationSet/);
   await place.putTarget("a", { rotationOrder: 1 });
