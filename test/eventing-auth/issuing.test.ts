@@ -44,10 +44,10 @@ describe("a Kyma", { concurrent: true }, () => {
     expect(payload.iss).toBe(place.tenant.url);
   });
 
-  test("costs six requests to the tenant, and none when nothing happens", async () => {
+  test("costs seven requests to the tenant, and none when nothing happens", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     const operator = await place.ready();
-    const asked = { find: 1, create: 1, read: 1, "create-secret": 1, discover: 1, token: 1 };
+    const asked = { find: 1, create: 1, read: 2, "create-secret": 1, discover: 1, token: 1 };
     expect(place.tenant.counters.requests).toEqual(asked);
     await place.client.mergePatch(Kyma, { namespace: place.namespace, name: place.runtime }, { metadata: { labels: { touched: "yes" } } });
     await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata: { labels: { touched: "yes" } } });

@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { adoptAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { startTyped } from "../support/typed-command.ts";
 import { openid, openidPlace } from "./identity/openid-place.ts";
 import { type Flags, type IssuingPlace, issuingPlace } from "./issuing-place.ts";
@@ -56,6 +56,26 @@ test(
     expect(await place.targetSecret()).toBeUndefined();
   },
 );
+
+test("an application that is in use after a restore is said to be so, and not deleted", { concurrent: true }, async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  const operator = await place.ready();
+  await operator.stop();
+  const id = await leaveBehind(place);
+  // With another uid and without its status, as tools for backups make objects again.
+  await place.client.create(EventingAuth, { metadata: { namespace: place.namespace, name: place.runtime }, spec: undefined });
+  const { code, out, err } = await orphans(place, ["--delete", "--yes"]);
+  expect([code, out]).toEqual([1, expect.stringContaining("the EventingAuth of its name has none, as after a restore: adopt it")]);
+  expect(err).toContain(`cannot delete application ${id}`);
+  expect(await place.tokenStatus()).toBe(200);
+
+  await place.startOperator();
+  const annotations = { [adoptAnnotation]: ` ${id.toUpperCase()} ` };
+  await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata: { annotations } });
+  await place.isReady();
+  expect((await place.auth())?.status?.iasApplication).toEqual({ name: place.runtime, uuid: id });
+  expect(await orphans(place)).toMatchObject({ code: 0, out: "nothing was left behind\n" });
+});
 
 test("a Secret that is not ours stays, and a cluster that cannot be looked into is named", { concurrent: true }, async () => {
   await using place = await issuingPlace(controlPlane(), target());

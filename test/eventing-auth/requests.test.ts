@@ -318,3 +318,16 @@ test("a minute of 503s at the tenant is told of an object that was ready, four s
   expect(requests.length).toBeLessThanOrEqual(42);
   expect([world.events, world.state]).toEqual([["IASApplicationCreationFailed"], "NotReady"]);
 });
+
+test("whoever makes and deletes an object in a loop uses up no more than its share of the identity provider", async () => {
+  let asked = 0;
+  for (let seconds = 0; seconds < 120; seconds++) {
+    if (!world.isLeft) world.create();
+    asked += times(await world.during(500), "tenant:");
+    if (world.isLeft) world.delete();
+    asked += times(await world.during(500), "tenant:");
+  }
+  // A creation and a deletion are eleven requests in two runs: twenty runs, and one every 5 s.
+  expect(asked).toBeLessThanOrEqual((20 + 120 / 5) * 6);
+  expect(world.tenant.counters.created).toBeLessThanOrEqual(20 + 120 / 5);
+});

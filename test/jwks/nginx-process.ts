@@ -36,9 +36,14 @@ type RenderConfig = (place: {
   readonly certificates: string;
 }) => string;
 
-/** What `nginx -t` has against a configuration; undefined if nothing. */
-export async function problemWithNginxConfig(render: RenderConfig): Promise<string | undefined> {
+/** What `nginx -t` has against a configuration, and the server's certificate if it is not the usual one; undefined if nothing. */
+export async function problemWithNginxConfig(render: RenderConfig, server?: Readonly<Record<string, string>>): Promise<string | undefined> {
   const { folder } = await nginxFolder(render);
+  for (const file of server ? ["tls.crt", "tls.key"] : []) {
+    const content = server?.[file];
+    if (content === undefined) await rm(join(folder, file));
+    else await writeFile(join(folder, file), content, "latin1");
+  }
   const child = spawn("nginx", ["-e", "stderr", "-t", "-q", "-c", join(folder, "nginx.conf")], { stdio: ["ignore", "ignore", "pipe"] });
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
   await rm(folder, { recursive: true, force: true });

@@ -47,11 +47,30 @@ describe("each workload is restarted once, and in the end nothing is left to do"
     expect(outcome(world)).toEqual(done);
   });
 
+  test("while writes take long, no restart rests on what istiod said before them", async () => {
+    const world = new SweptWorld({ workloads, fault: { sort: "write", at: 2, what: "slow, and istiod gone" } });
+    await world.pass(120);
+    expect(world.restartCounts).toEqual({ ...once, b: 0, c: 0, d: 0 });
+    world.isSilent = false;
+    await world.pass(600);
+    expect(outcome(world)).toEqual(done);
+  });
+
+  test("between two that arrive there is the whole delay, also when a write takes long", async () => {
+    for (const at of [1, 2, 3, 4]) {
+      const world = new SweptWorld({ workloads, fault: { sort: "write", at, what: "slow" }, restartDelay: "30s" });
+      await world.pass(600);
+      expect(outcome(world)).toEqual({ ...done, mostRolling: 1 });
+      const apart = world.arrivedMs.slice(1).map((atMs, index) => atMs - (world.arrivedMs[index] ?? 0));
+      expect(Math.min(...apart)).toBeGreaterThanOrEqual(30_000);
+    }
+  });
+
   const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
   const faultsOf = (sort: Fault["sort"], whats: readonly Fault["what"][]): readonly Fault[] =>
     upTo(swept[sort]).flatMap((at) => whats.map((what) => ({ sort, at, what })));
   test.each([
-    ...faultsOf("write", ["killed before", "killed after", "refused"]),
+    ...faultsOf("write", ["killed before", "killed after", "refused", "overtaken", "killed before and overtaken"]),
     ...faultsOf("question", ["unanswered", "refused", "killed after"]),
     ...faultsOf("call", ["unanswered", "refused", "killed before"]),
   ])("$what at $sort $at", async (fault) => {

@@ -42,7 +42,16 @@ const [oldImage, newImage] = ["istio/proxyv2:1.26.0", "istio/proxyv2:1.27.0"];
 export interface Fault {
   readonly sort: "write" | "question" | "call";
   readonly at: number;
-  readonly what: "killed before" | "killed after" | "refused" | "unanswered";
+  /** `overtaken`: somebody changes all workloads right before, as an autoscaler does. `slow`: it takes 20 s. */
+  readonly what:
+    | "killed before"
+    | "killed after"
+    | "refused"
+    | "unanswered"
+    | "overtaken"
+    | "killed before and overtaken"
+    | "slow"
+    | "slow, and istiod gone";
 }
 
 interface SweptOptions {
@@ -50,6 +59,7 @@ interface SweptOptions {
   /** At each of these writes, whoever sends it is cut off for a minute, and comes back with what it knew. */
   readonly cuts?: readonly number[];
   readonly elects?: boolean;
+  readonly restartDelay?: string;
   /** By name: whether its pod has an old sidecar. */
   readonly workloads: Readonly<Record<string, boolean>>;
   /** Default: the one for sidecars. */
@@ -72,12 +82,16 @@ export class SweptWorld {
   readonly #rolled = new Map<string, string>();
   /** The times that a template ever had, by workload. */
   readonly restarts: ReadonlyMap<string, Set<string>>;
+  /** When each restart arrived. */
+  readonly arrivedMs: number[] = [];
   /** As many as ever were rolling at once. */
   mostRolling = 0;
+  /** istiod answers nobody. */
+  isSilent = false;
   /** What new pods are refused for, if they are. */
   refusal: string | undefined;
 
-  constructor({ fault, cuts = [], elects = true, workloads, controller = sidecarsControllerOf }: SweptOptions) {
+  constructor({ fault, cuts = [], elects = true, workloads, restartDelay = "0", controller = sidecarsControllerOf }: SweptOptions) {
     this.#fault = fault;
     this.#cuts = cuts;
     this.#names = Object.keys(workloads);
@@ -87,7 +101,9 @@ export class SweptWorld {
       const { metadata, spec } = after ?? {};
       const template = objectOr(objectOr(objectOr(spec)["template"])["metadata"]);
       const time = stringOr(objectOr(template["annotations"])[restartedAtAnnotation], "");
-      if (resource === "deployments.apps" && time !== "") this.restarts.get(stringOr(objectOr(metadata)["name"], ""))?.add(time);
+      const times = resource === "deployments.apps" && time !== "" ? this.restarts.get(stringOr(objectOr(metadata)["name"], "")) : undefined;
+      if (times && !times.has(time)) this.arrivedMs.push(this.#clock.monotonic());
+      times?.add(time);
       this.mostRolling = Math.max(this.mostRolling, this.#names.filter((name) => this.#restartedAt(name) !== (this.#rolled.get(name) ?? "")).length);
     });
     const webhook = {
@@ -103,7 +119,10 @@ export class SweptWorld {
       const stop = new AbortController();
       const life: Life = { isDead: false, cutUntilMs: 0 };
       const wire = this.#faulty(this.#network.connect({ name: process, clock: new ProcessClock(this.#clock) }), life);
-      const options = { ...sidecarsOptions((flag) => flag.parse(flags[flag.name])), asksWebhooks: this.#istiod(life) };
+      const options = {
+        ...sidecarsOptions((flag) => flag.parse(flag.name === "sidecars.restart-delay" ? restartDelay : flags[flag.name])),
+        asksWebhooks: this.#istiod(life),
+      };
       const context = { name: process, clock: this.#clock, random: seededRandom(process.length), incarnation: 1, signal: stop.signal };
       void modelOperator(process, { controllers: [controller(options)], operator: keyturn, elects }).start({ ...context, transport: wire });
     }
@@ -157,6 +176,8 @@ export class SweptWorld {
         const what = sort && this.#hit(sort);
         if (sort === "write" && this.#cuts.includes(this.#count.write)) life.cutUntilMs = this.#clock.monotonic() + 60_000;
         if (life.cutUntilMs > this.#clock.monotonic()) throw new ConnectionError("nobody can be reached");
+        if (what === "overtaken" || what === "killed before and overtaken") this.#overtake(what === "overtaken" ? 3 : 1);
+        if (what === "overtaken") return wire.send(request, signal);
         if (what === "refused") return status(503, "ServiceUnavailable", "not now");
         // As long as the transport waits for an answer to a write.
         if (what === "unanswered") {
@@ -165,7 +186,9 @@ export class SweptWorld {
         }
         if (what !== "killed before" && sort === "question" && this.refusal !== undefined) return status(403, "Forbidden", this.refusal);
         const sent = sort === "question" ? { ...request, body: JSON.stringify(injected(JSON.parse(String(request.body)))) } : request;
-        if (what === undefined) return wire.send(sent, signal);
+        if (what === "slow, and istiod gone") this.isSilent = true;
+        if (what === "slow" || what === "slow, and istiod gone") await sleep(this.#clock, 20_000);
+        if (what !== "killed before" && what !== "killed after") return wire.send(sent, signal);
         if (what === "killed after") await wire.send(sent, signal);
         life.isDead = true;
         return silence();
@@ -181,7 +204,7 @@ export class SweptWorld {
         if (life.isDead) return silence();
         const what = this.#hit("call");
         if (what === "refused") return { type: "refused", message: "bad annotation" };
-        if (what === "unanswered") {
+        if (what === "unanswered" || this.isSilent) {
           await sleep(this.#clock, 10_000);
           return { type: "failed", message: "no whole answer within 10 s" };
         }
@@ -234,6 +257,18 @@ export class SweptWorld {
     const { generation } = this.#metadata(name);
     const figures = { observedGeneration: generation, replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
     this.#ask(Deployment, name, { metadata: { namespace, name }, status: figures }, "/status");
+  }
+
+  /** Changes of the workloads that are no restarts. */
+  #overtake(times: number): void {
+    for (const name of this.#names) {
+      for (let time = 1; time <= times; time++) {
+        const body = JSON.stringify({ spec: { minReadySeconds: time } });
+        const headers = { "content-type": "application/merge-patch+json" };
+        this.#server.handle({ method: "PATCH", path: objectPath(Deployment, { namespace, name }), headers, body });
+      }
+      this.#report(name);
+    }
   }
 
   #metadata(name: string) {

@@ -346,23 +346,41 @@ describe("with ClusterRole view", () => {
 });
 
 describe("whoever looks at what tenants wrote", () => {
-  test("has a terminal that obeys nobody but the program", async () => {
-    const odd = "\u001b]0;owned\u0007\u001b[2J\u202egnirts\r\nsecond: line";
-    const hostile = object(
-      "rieset.io/v1alpha1",
-      "JWKS",
-      { namespace: "evil", name: "terminal", annotations: { "keyturn.io/paused": odd, "keyturn.io/revoke": odd } },
-      { spec: { certificateSecret: odd, configMapName: odd, oldKeysTTL: odd } },
-    );
-    await put(mallory, JWKS, hostile);
+  test("has a terminal that obeys nobody but the program, and lines and colours that are its own", async () => {
+    const odd = "\u001b]0;owned\u0007\u001b[2J\u202egnirts\u061c \u001b[32mall is well\u001b[0m\r\nHEALTHY: line\n\nSTEP  OBJECTS";
+    const metadata = { namespace: "evil", name: "terminal" };
+    const spec = { certificateSecret: odd, configMapName: odd, oldKeysTTL: "\u001b[32m1h" };
+    const hostile = [
+      object("rieset.io/v1alpha1", "JWKS", metadata, { spec }),
+      object("rieset.io/v1alpha1", "JWKS", { ...metadata, name: "terminal-paused", annotations: { "keyturn.io/paused": odd } }, { spec }),
+      object(
+        "rieset.io/v1alpha1",
+        "JWKS",
+        { ...metadata, name: "terminal-revoked", annotations: { "keyturn.io/revoke": odd } },
+        { spec: { certificateSecret: "none", configMapName: "terminal-jwks" } },
+      ),
+    ];
+    for (const each of hostile) await put(mallory, JWKS, each);
     await servesOthers(cluster());
-    for (const words of [["status", "-A"], ["status", "-n", "evil", "jwks/terminal"], ["plan", "sidecars", "-A"], ["doctor"]]) {
-      const { output, exit } = startKeyturn(words, { KUBECONFIG: cluster().adminKubeconfig });
+    await tenancy.isIdle();
+    const commands = [
+      ["status", "-A"],
+      ...hostile.map(({ metadata: { name } }) => ["status", "-n", "evil", `jwks/${name}`]),
+      ["plan", "sidecars", "-A"],
+      ["doctor"],
+    ];
+    let shown = "";
+    for (const words of commands) {
+      const { output, exit } = startKeyturn(words, { KUBECONFIG: cluster().adminKubeconfig, FORCE_COLOR: "1" });
       await exit;
       expect(output.out + output.err).not.toBe("");
-      // oxlint-disable-next-line no-control-regex -- they are what it is about
-      expect((output.out + output.err).match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/g)).toBeNull();
+      shown += output.out + output.err;
     }
+    expect(shown).toContain("all is well");
+    expect(shown).not.toContain("\u001b[32mall is well");
+    expect(shown).not.toMatch(/^(?:HEALTHY: line|STEP {2}OBJECTS)$/m);
+    // oxlint-disable-next-line no-control-regex -- they are what it is about
+    expect(shown.replaceAll(/\u001b\[\d*m/g, "").match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e]/g)).toBeNull();
   });
 });
 

@@ -1,6 +1,7 @@
 // Nobody who may view a namespace can find out what its Secrets hold, not even where that is six digits: nothing that can be seen follows from contents alone.
-// Two installations and three namespaces tell. Two namespaces hold the same PIN and are looked after by different installations, the third holds another one: what
-// the first two have in common and the third has not, follows from the PIN, whatever was computed with it.
+// Two installations and four namespaces tell. Three hold the same PIN, one of them looked after by another installation, and the fourth holds another one: what
+// the first has in common with its like and not with the fourth follows from the PIN, whatever was computed with it. Within an installation nobody finds
+// a PIN either by writing guesses into a namespace of their own.
 import { Buffer } from "node:buffer";
 import { type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
@@ -18,8 +19,8 @@ const cluster = useSharedCluster();
 const operators: RunningOperator[] = [];
 const certificate = makeCertificate();
 const pins = { same: ["482913", "482914"], other: ["731650", "731651"] } as const;
-/** Of the two installations, and of the one with another PIN. */
-const places = { first: "", second: "", other: "" };
+/** Of the two installations; of the first one again, as of somebody who guesses right; and of the first one with another PIN. */
+const places = { first: "", second: "", guess: "", other: "" };
 
 async function install(own: string, namespaces: readonly string[]): Promise<void> {
   const flags = {
@@ -42,13 +43,20 @@ async function putPin(namespace: string, pin: string): Promise<void> {
     object("v1", "Secret", { namespace, name: "pin", annotations }, { data: { pin: encoded(pin) } }),
     object("v1", "Secret", { namespace, name: "signer" }, { data: { ...tls, pin: encoded(pin) } }),
     object("v1", "Secret", { namespace, name: "site-1", annotations: version }, { type: "kubernetes.io/tls", data: { ...tls, pin: encoded(pin) } }),
+    // What is no certificate and no key.
+    object(
+      "v1",
+      "Secret",
+      { namespace, name: "site-2", annotations: version },
+      { type: "kubernetes.io/tls", data: { "ca.crt": tls["tls.crt"], "tls.crt": encoded(pin), "tls.key": encoded(pin), "ca.crl": encoded(pin) } },
+    ),
   ]);
 }
 
 beforeAll(async () => {
   await cluster().apply(renderCrds(chooseFeatures("rotation,jwks,checksum")));
-  for (const place of ["first", "second", "other"] as const) places[place] = await cluster().namespace("pins");
-  await install(places.first, [places.first, places.other]);
+  for (const place of ["first", "second", "guess", "other"] as const) places[place] = await cluster().namespace("pins");
+  await install(places.first, [places.first, places.guess, places.other]);
   await install(places.second, [places.second]);
   for (const namespace of Object.values(places)) {
     const values = namespace === places.other ? pins.other : pins.same;
@@ -96,24 +104,24 @@ async function wordsOf(namespace: string, resources: string): Promise<ReadonlySe
 }
 
 /** What follows from the PIN. */
-async function telling(resources: string): Promise<readonly string[]> {
-  const [first, second, other] = await Promise.all([
-    wordsOf(places.first, resources),
-    wordsOf(places.second, resources),
-    wordsOf(places.other, resources),
-  ]);
+async function telling(resources: string, like: string): Promise<readonly string[]> {
+  const [first, second, other] = await Promise.all([wordsOf(places.first, resources), wordsOf(like, resources), wordsOf(places.other, resources)]);
   return [...first].filter((word) => second.has(word) && !other.has(word));
 }
 
 test("nothing that the role view shows follows from what a Secret holds", async () => {
   expect(await wordsOf(places.first, viewed)).toContain("RotationTarget");
-  expect(await telling(viewed)).toEqual([]);
+  expect(await telling(viewed, places.second)).toEqual([]);
   const said = await cluster().kubectl("get", viewed, "--namespace", places.first, "--output", "yaml");
   for (const pin of [...pins.same, ...pins.same.map((each) => Buffer.from(each).toString("base64"))]) expect(said).not.toContain(pin);
 });
 
+test("nor by writing guesses into another namespace of the same installation", async () => {
+  expect(await telling(viewed, places.guess)).toEqual([]);
+});
+
 test("what whoever may read Secrets sees does follow from it: this test finds such words", async () => {
-  const found = await telling("secrets");
+  const found = await telling("secrets", places.second);
   for (const pin of pins.same) expect(found).toContain(encoded(pin));
   // The digests that tell versions apart are beside the contents that they are of.
   expect(found.filter((word) => /^[0-9a-f]{32,}$/.test(word))).not.toEqual([]);

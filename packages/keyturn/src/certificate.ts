@@ -107,14 +107,40 @@ export function validityDatesOf({ validFrom, validTo }: Pick<X509Certificate, "v
 
 /** The first private key in a Secret's `tls.key` (base64, as the API server sends it). Encrypted ones cannot be read. */
 export function readPrivateKey(encoded: string): KeyObject | undefined {
-  for (const { label, base64 } of pemBlocks(limitedText(encoded, limits.privateKeyBytes) ?? "")) {
+  const { der, type } = privateKeyIn(limitedText(encoded, limits.privateKeyBytes) ?? "") ?? {};
+  return der && type && quietly(() => createPrivateKey({ key: der, format: "der", type }));
+}
+
+function privateKeyIn(text: string): { readonly label: string; readonly der: Buffer; readonly type: PrivateKeyType | undefined } | undefined {
+  for (const { label, base64 } of pemBlocks(text)) {
     if (base64 === undefined || !/(?:^| )PRIVATE KEY$/.test(label)) continue;
-    const key = Buffer.from(base64, "base64");
-    const type = privateKeyTypeOf(key);
-    return type && quietly(() => createPrivateKey({ key, format: "der", type }));
+    const der = Buffer.from(base64, "base64");
+    return { label, der, type: privateKeyTypeOf(der) };
   }
   return undefined;
 }
+
+/** True if servers that hand the files to OpenSSL find in them what we do: we forgive more in PEM text than it does, and heed no label. */
+export function isReadByServers({ certificates, privateKey }: { readonly certificates: string; readonly privateKey: string }): boolean {
+  const key = privateKeyIn(privateKey);
+  return isPlainPem(certificates) && isPlainPem(privateKey) && key?.type !== undefined && keyLabels[key.type] === key.label;
+}
+
+const keyLabels: Readonly<Record<PrivateKeyType, string>> = { pkcs1: "RSA PRIVATE KEY", sec1: "EC PRIVATE KEY", pkcs8: "PRIVATE KEY" };
+
+/** Every dash where it belongs: beginnings and ends of blocks on lines of their own, and nothing but base64 between the two. */
+function isPlainPem(text: string): boolean {
+  let open: string | undefined;
+  for (const line of text.replace(/^\u00ef\u00bb\u00bf/, "").split("\n")) {
+    const [, side, label] = /^-----(BEGIN|END) ([^-]+)-----\s*$/.exec(line) ?? [];
+    if (side === "BEGIN" ? open !== undefined : side === "END" && label !== open) return false;
+    if (side === undefined && (open === undefined ? line.includes(dashes) : !/^[A-Za-z0-9+/=]+\s*$/.test(line))) return false;
+    if (side !== undefined) open = side === "BEGIN" ? label : undefined;
+  }
+  return open === undefined;
+}
+
+type PrivateKeyType = "pkcs1" | "sec1" | "pkcs8";
 
 const [integerTag, octetStringTag, objectIdentifierTag, sequenceTag, parametersTag, publicKeyTag] = [0x02, 0x04, 0x06, 0x30, 0xa0, 0xa1] as const;
 
@@ -135,7 +161,7 @@ const keyAlgorithms: Readonly<Record<string, (der: Buffer, key: DerElement, para
  * must not see, because reading one computes its public key: of DSA or Diffie-Hellman that takes hours if the numbers in it are large enough, of a curve
  * that the key itself describes it takes seconds.
  */
-function privateKeyTypeOf(der: Buffer): "pkcs1" | "sec1" | "pkcs8" | undefined {
+function privateKeyTypeOf(der: Buffer): PrivateKeyType | undefined {
   const key = elementAt(der, 0, sequenceTag);
   const [version, second, third] = elementsIn(der, key);
   if (!key || version?.tag !== integerTag) return undefined;

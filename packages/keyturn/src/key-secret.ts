@@ -2,14 +2,25 @@
 import { Buffer } from "node:buffer";
 import { createHash, hash, type KeyObject, type X509Certificate } from "node:crypto";
 import { LruMap } from "@keyturn/runtime";
-import { type CertificatePem, limitedText, parseCertificatePem, readCertificate, readPrivateKey, validityDatesOf } from "./certificate.ts";
+import {
+  type CertificatePem,
+  isReadByServers,
+  limitedText,
+  parseCertificatePem,
+  readCertificate,
+  readPrivateKey,
+  validityDatesOf,
+} from "./certificate.ts";
 import { limits } from "./limits.ts";
 import { type KeyMembers, keyMembersOf, publicKeyEntryOf, publicKeyPemOf, thumbprintOf } from "./public-key.ts";
 
 // What is kept of a Secret: its certificates, and whether its private key belongs to them. The private key itself never enters a cache.
 
-/** Whether `tls.key` is the private key of the first certificate. `unreadable`: encrypted, damaged or of an unknown kind, so nobody knows. */
-type PrivateKeyCheck = "matches" | "differs" | "absent" | "unreadable";
+/**
+ * Whether `tls.key` is the private key of the first certificate. `unreadable`: encrypted, damaged or of an unknown kind, so nobody knows. `matchesOnlyHere`:
+ * it is, but servers do not read the two files as they are written.
+ */
+type PrivateKeyCheck = "matches" | "matchesOnlyHere" | "differs" | "absent" | "unreadable";
 
 /** A Secret as far as its public key goes. */
 export type CertificateSecret =
@@ -39,15 +50,17 @@ export function keepCertificateSecret({ data }: SecretData): CertificateSecret {
   if (spki !== undefined && entry !== "tls.crt") return { type: "publicKey", entry, spki };
   // A private key belongs to the Secret's own certificate, and not to that of its issuer.
   const encodedKey = entry === "tls.crt" ? data?.["tls.key"] : undefined;
-  return { type: "certificates", entry, pem, privateKey: checkPrivateKey(pem.certificates[0], encodedKey) };
+  return { type: "certificates", entry, pem, privateKey: checkPrivateKey({ text, pem }, encodedKey) };
 }
 
-function checkPrivateKey(leaf: string | undefined, encodedKey: string | undefined): PrivateKeyCheck {
+function checkPrivateKey({ text, pem }: { readonly text: string; readonly pem: CertificatePem }, encodedKey: string | undefined): PrivateKeyCheck {
   if (!encodedKey) return "absent";
+  const [leaf] = pem.certificates;
   const certificate = leaf && readCertificate(Buffer.from(leaf, "base64"));
   const privateKey = certificate && readPrivateKey(encodedKey);
   if (!privateKey) return "unreadable";
-  return certificate.checkPrivateKey(privateKey) ? "matches" : "differs";
+  if (!certificate.checkPrivateKey(privateKey)) return "differs";
+  return isReadByServers({ certificates: text, privateKey: Buffer.from(encodedKey, "base64").toString("latin1") }) ? "matches" : "matchesOnlyHere";
 }
 
 // A certificate and those that vouch for it, read from their DER.

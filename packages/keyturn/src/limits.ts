@@ -50,9 +50,10 @@ export const limits = {
   publishedKeys: 1000,
   /** All annotations of an object may have 256 KiB together; the rest is left to others. */
   historyBytes: 192 * KiB,
-  /** What a Secret, or a merged ConfigMap, held between two runs of its object. When there was more, that is said. */
-  passedStates: 16,
-  passedDocuments: 4,
+  /** What a Secret, or a merged ConfigMap, held between two runs of its object: different states, and their bytes. When there was more, that is said. */
+  passedStates: 200,
+  passedSecretBytes: 2 * MiB,
+  passedDocumentBytes: 1 * MiB,
   /** Revoked names that are remembered. */
   revokedNames: 1000,
 

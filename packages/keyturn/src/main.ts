@@ -1,13 +1,17 @@
 // The process: arguments in, exit code out.
-import { writeFileSync } from "node:fs";
+import { writeFileSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
-import { runProgram } from "./cli/program.ts";
+import { stopSignal } from "@keyturn/runtime";
+import { runProgram, uncaughtText } from "./cli/program.ts";
 
-const stop = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) {
-  // The second one ends the process the hard way: nobody should have to reach for SIGKILL.
-  process.once(name, () => stop.abort(new Error(`received ${name}`)));
-}
+// Node would print the error's words and the line of code: either may hold a secret.
+process.on("uncaughtException", (error) => {
+  writeSync(2, uncaughtText(error));
+  process.exit(1);
+});
+
+const unread = new AbortController();
+const stop = AbortSignal.any([stopSignal(), unread.signal]);
 
 // It would open a debugger (--disable-sigusr1), and otherwise end the process.
 process.on("SIGUSR1", () => undefined);
@@ -22,13 +26,13 @@ try {
 // `keyturn status --watch | head` ends when head does, and has not failed.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
-  stop.abort(new Error("nobody reads the output any more"));
+  unread.abort(new Error("nobody reads the output any more"));
 });
 
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await terminal.question(question, { signal: stop.signal });
+    return await terminal.question(question, { signal: stop });
   } finally {
     terminal.close();
   }
@@ -42,5 +46,5 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   height: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
   ...(process.stdin.isTTY && { ask }),
-  signal: stop.signal,
+  signal: stop,
 });

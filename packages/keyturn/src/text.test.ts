@@ -16,7 +16,7 @@ it.each([
 });
 
 it("adds nothing that is seen", () => {
-  expect(coloured("bad", "no")).toBe("\u001b[31mno\u001b[0m");
+  expect(visibleText(coloured("bad", "no"))).toBe("\u001b[31mno\u001b[0m");
   expect(visibleLength(coloured("bad", "no"))).toBe(2);
   expect(visibleLength("no")).toBe(2);
   expect(plain("bad", "no")).toBe("no");
@@ -44,7 +44,7 @@ it("lines up cells with colours by what is seen of them", () => {
       [coloured("bad", "a"), "b"],
       ["long", "c"],
     ]),
-  ).toBe("\u001b[31ma\u001b[0m      b\nlong   c");
+  ).toBe(`${coloured("bad", "a")}      b\nlong   c`);
 });
 
 it.each([
@@ -62,9 +62,16 @@ it.each([
 it("shows what a terminal would obey, but for our own colours and ends of lines", () => {
   const title = "\u001b]0;owned\u0007";
   expect(visibleText(`${title}a\u001b[2Jb\u009bc\r\u202ed`)).toBe(String.raw`\u001b]0;owned\u0007a\u001b[2Jb\u009bc\u000d\u202ed`);
-  expect(visibleText(`${coloured("bad", "no")}\n\tyes`)).toBe(`${coloured("bad", "no")}\n\tyes`);
+  expect(visibleText(`${coloured("bad", "no")}\n\tyes`)).toBe("\u001b[31mno\u001b[0m\n\tyes");
   // As data it still means the same.
   expect(JSON.parse(visibleText(JSON.stringify({ title, odd: "\u009b\u202e" })))).toEqual({ title, odd: "\u009b\u202e" });
+});
+
+it("takes no colour in a text of others for one of ours", () => {
+  const forged = "\u001b[32m1 healthy\u001b[0m";
+  expect(visibleText(forged)).toBe(String.raw`\u001b[32m1 healthy\u001b[0m`);
+  expect(visibleText(coloured("bad", forged))).toBe(`\u001b[31m${String.raw`\u001b[32m1 healthy\u001b[0m`}\u001b[0m`);
+  expect(visibleText("\u200fdesrever\u061c")).toBe(String.raw`\u200fdesrever\u061c`);
 });
 
 it("keeps a row in its line, whatever is in its cells", () => {

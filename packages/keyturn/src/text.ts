@@ -1,4 +1,5 @@
 // Colours, for terminals only.
+import { randomBytes } from "node:crypto";
 
 /** What a piece of text is about; each has a colour of its own. */
 export type Tone = "good" | "busy" | "doubtful" | "bad" | "faint" | "strong";
@@ -12,8 +13,11 @@ const codes: Readonly<Record<Tone, number>> = { good: 32, busy: 36, doubtful: 33
 /** For files, pipes, and those who want none. */
 export const plain: Paint = (_tone, text) => text;
 
-/** For terminals. */
-export const coloured: Paint = (tone, text) => (text === "" ? "" : `\u001b[${codes[tone]}m${text}\u001b[0m`);
+/** What our own colours begin with until they are printed, so that no colour in a text of others is taken for one of ours: nobody can know it. */
+const mark = randomBytes(8).toString("hex");
+
+/** For terminals, by way of `visibleText`. */
+export const coloured: Paint = (tone, text) => (text === "" ? "" : `${mark}[${codes[tone]}m${text}${mark}[0m`);
 
 /**
  * Colours only where somebody sees them: on a terminal that is not `TERM=dumb`, unless `NO_COLOR` is set (https://no-color.org).
@@ -27,21 +31,29 @@ export function paintFor(environment: Readonly<Record<string, string | undefined
 
 /** How many characters of a text are seen. */
 export function visibleLength(text: string): number {
-  return text.includes("\u001b") ? text.replaceAll(escapes, "").length : text.length;
+  return withColours(text, () => "").length;
 }
 
-// oxlint-disable-next-line no-control-regex -- the escape character is what it is about
-const escapes = /\u001b\[\d*m/g;
+/** The text with something else for each of our own colours, which is given as `[32m`. */
+function withColours(text: string, write: (colour: string) => string): string {
+  const [first = "", ...rest] = text.split(mark);
+  const parts = rest.map((part) => {
+    const end = part.indexOf("m") + 1;
+    return write(part.slice(0, end)) + part.slice(end);
+  });
+  return first + parts.join("");
+}
 
 // What others wrote, on a terminal.
 
-/** Our own colours; or what a terminal obeys instead of showing it, other than ends of lines: control characters, and those that turn the direction of a text. */
+/** What a terminal obeys instead of showing it, other than ends of lines: control characters, and those that turn the direction of a text. */
 // oxlint-disable-next-line no-control-regex -- they are what it is about
-const obeyed = /(\u001b\[(?:0|1|2|31|32|33|36)m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The text, with all of these written as `\u001b`, as JSON writes them. */
+/** The text as it is printed: with our own colours, and all of those written as `\u001b`, as JSON writes them. */
 export function visibleText(text: string): string {
-  return text.replaceAll(obeyed, (character, colour?: string) => colour ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const shown = text.replaceAll(obeyed, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return withColours(shown, (colour) => `\u001b${colour}`);
 }
 
 // Plain-text tables, as kubectl prints them.

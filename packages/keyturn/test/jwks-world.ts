@@ -203,9 +203,14 @@ export class JwksWorld {
     const live = this.#live(write);
     if (write.verb === "delete") return this.objects.delete(keyOfWrite(write));
     const isReady = this.podsAreReady && write.kind.kind === "Deployment";
-    const next = { ...stored(write.object, live), ...(isReady && { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }) };
+    const next = {
+      ...stored(write.object, live),
+      ...(live && isImmutable(live) && { immutable: true }),
+      ...(isReady && { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }),
+    };
     if (JSON.stringify(next) === JSON.stringify(live)) return false;
-    if (live && (live as ConfigMap).immutable) throw new Error("the API server takes no change of an immutable ConfigMap");
+    if (live && isImmutable(live) && JSON.stringify(contentOf(next)) !== JSON.stringify(contentOf(live)))
+      throw new Error("the API server takes no change of an immutable ConfigMap");
     this.objects.set(keyOfWrite(write), next);
     return true;
   }
@@ -240,11 +245,19 @@ export class JwksWorld {
 }
 
 function passedStates<V>(passed: ReadonlyMap<string, readonly V[]>): ReadonlyMap<string, Passed<V>> {
-  return new Map([...passed].map(([name, states]) => [name, { states, missed: 0 }]));
+  return new Map([...passed].map(([name, states]) => [name, { states, missed: 0, upTo: 0 }]));
 }
 
 const owner = "jwksconfigs.keyturn.io/shop/site";
 const kinds = new Map<string, Kind>([["configmaps", ConfigMap]]);
+
+function isImmutable(object: ConfigMap): boolean {
+  return object.immutable === true;
+}
+
+function contentOf({ data, binaryData }: ConfigMap): readonly unknown[] {
+  return [data, binaryData];
+}
 
 function keyOfWrite(write: Write): string {
   return `${resourceOf(write.kind)}/${write.verb === "delete" ? keyOf(write.name) : keyOfObject(write.object)}`;

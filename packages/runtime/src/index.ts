@@ -5,6 +5,7 @@ export { type Clock, earliest, sleep, systemClock, type Timer } from "./clock.ts
 export { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { type HeapItem, IndexedHeap } from "./heap.ts";
 export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
+export { FairQueue } from "./queue/fair-queue.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 
 // Talking to the API server
@@ -41,6 +42,8 @@ export type {
   WriteOptions,
 } from "./client/client.ts";
 export { createHttpTransport } from "./client/http/http-transport.ts";
+export { createNameLookup } from "./client/http/name-lookup.ts";
+export type { OnRead } from "./client/http/read-meter.ts";
 export {
   apiVersionOf,
   collectionPath,

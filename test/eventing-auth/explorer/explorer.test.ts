@@ -73,8 +73,8 @@ test.each(Object.entries({ creation, repair, rotation, deletion }))("%s comes ri
 /** What makes an application that nobody knows of, or hides one. */
 const hardest: readonly Mishap[] = ["lost", "late", "twice", "unshown", "crash after", "the object is deleted"];
 
-test.each(Object.entries({ creation, deletion }))("%s comes right whatever two things happen around it", async (_name, story) => {
-  const around = { first: /^(?:create|delete|PATCH) /, only: hardest, within: 3 };
+test.each(Object.entries({ creation, repair, deletion }))("%s comes right whatever two things happen around it", async (_name, story) => {
+  const around = { first: /^(?:create|create-secret|delete|PATCH|POST) /, only: hardest, within: 3 };
   const { stories, broken } = await explore({ story, depth: 2, ...(!isThorough && around) });
   expect(broken).toEqual([]);
   expect(stories).toBeGreaterThan(100);
@@ -136,6 +136,13 @@ describe("a planted mistake is found:", () => {
   test.each(mistakes)("%s", async (_what, story, mistake) => {
     const { broken } = await explore({ story, mistake, depth: 1, untilBroken: true });
     expect(broken).toHaveLength(1);
+  });
+
+  test("nobody waits for a Secret of which nobody heard what became", async () => {
+    const observed: Mistake["observed"] = ({ unheardAtMs: _forgotten, ...observation }) => observation;
+    const only: readonly Mishap[] = ["the object is deleted", "late"];
+    const { broken } = await explore({ story: repair, mistake: { observed }, only, depth: 2, untilBroken: true });
+    expect(broken).toEqual([expect.stringContaining("a Secret is left")]);
   });
 
   test("and without it, the same stories come right", async () => {

@@ -51,7 +51,12 @@ const log = createLogger({ level: "silent" });
 const middle = (): number => 0.5;
 
 /** What one process remembers. */
-type Memory = Map<string, number>;
+interface Memory {
+  readonly askedAt: Map<string, number>;
+  readonly unheardAt: Map<string, number>;
+}
+
+const nothing = (): Memory => ({ askedAt: new Map(), unheardAt: new Map() });
 
 export class SmallWorld {
   readonly clock = new VirtualClock();
@@ -63,7 +68,7 @@ export class SmallWorld {
   #providers: IdentityProviders;
   /** Something was changed that a watch would show. */
   #isTouched = false;
-  #memory: Memory = new Map();
+  #memory: Memory = nothing();
   /** Whoever leads now. */
   #term = { isOver: false };
   #isDead = false;
@@ -101,7 +106,7 @@ export class SmallWorld {
         otherLeader: async () => {
           const own = this.#providers;
           this.#providers = this.#open();
-          await this.run(new Map()).finally(() => (this.#providers = own));
+          await this.run(nothing()).finally(() => (this.#providers = own));
         },
         standStill: () => this.#standStill(),
       },
@@ -158,7 +163,7 @@ export class SmallWorld {
       this.check();
       if (this.released) return;
       if (outcome === "crashed") {
-        [this.#memory, this.#isDead] = [new Map(), false];
+        [this.#memory, this.#isDead] = [nothing(), false];
         continue;
       }
       if (outcome === "failed") {
@@ -176,7 +181,7 @@ export class SmallWorld {
   /** Stops whoever leads where it is, while another one takes over; it goes on when that one has done everything. */
   async #standStill(): Promise<void> {
     this.#term.isOver = true;
-    [this.#term, this.#memory, this.#providers] = [{ isOver: false }, new Map(), this.#open()];
+    [this.#term, this.#memory, this.#providers] = [{ isOver: false }, nothing(), this.#open()];
     const untilMs = this.clock.monotonic() + 3 * minuteMs;
     while (this.clock.monotonic() < untilMs && !this.released) {
       const waitMs = await this.run(this.#memory).catch(() => 10_000);
@@ -260,15 +265,17 @@ export class SmallWorld {
     throw new BrokenPromise("32 steps in a run");
   }
 
-  #observe(object: Stored<EventingAuth>, memory: Memory): Observation {
+  #observe(object: Stored<EventingAuth>, { askedAt, unheardAt }: Memory): Observation {
     const { secret } = this;
-    const askedAtMs = memory.get(object.metadata.uid);
+    const askedAtMs = askedAt.get(object.metadata.uid);
+    const unheardAtMs = unheardAt.get(object.metadata.uid);
     return {
       object,
       target: { type: "observed", secret: secret && keepTargetSecret(secret) },
       provider: { type: "open", url: "http://tenant", secretsOverlap: true, keepsGrants: false, replaces: false },
       tenant: {},
       ...(askedAtMs !== undefined && { askedAtMs }),
+      ...(unheardAtMs !== undefined && { unheardAtMs }),
       settings: {
         targetSecret: place,
         rotateAfterMs: 86_400_000,
@@ -280,7 +287,7 @@ export class SmallWorld {
     };
   }
 
-  #context({ metadata }: Stored<EventingAuth>, memory: Memory): Omit<StepContext, "provider" | "nowMs"> {
+  #context({ metadata }: Stored<EventingAuth>, { askedAt, unheardAt }: Memory): Omit<StepContext, "provider" | "nowMs"> {
     const { signal } = new AbortController();
     const permit = this.#permit(signal);
     const options = { clock: this.clock, sender: { flow: "", permit } };
@@ -297,7 +304,8 @@ export class SmallWorld {
       record: () => {},
       onWritten: () => {},
       onIssued: () => {},
-      onAsked: (atMs) => void (atMs === undefined ? memory.delete(metadata.uid) : memory.set(metadata.uid, atMs)),
+      onAsked: (atMs) => void (atMs === undefined ? askedAt.delete(metadata.uid) : askedAt.set(metadata.uid, atMs)),
+      onUnheard: (atMs) => void unheardAt.set(metadata.uid, atMs),
       lookForOthers: () => Promise.resolve({ asked: 0, missing: 0 }),
     };
   }

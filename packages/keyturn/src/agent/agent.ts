@@ -131,10 +131,12 @@ export class Agent {
         broken: served.broken,
         stamp: newerStamp(this.#memory.stamp, served.promoted?.manifest.stamp),
         differsSinceMs: this.#decision?.differsSinceMs,
+        largeChangeSinceMs: this.#memory.largeChangeSinceMs,
       },
       rules,
       clock.now(),
     );
+    this.#memory = { ...this.#memory, largeChangeSinceMs: this.#decision.largeChangeSinceMs };
     this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), maxBurstMs);
     if (this.#isVerified) {
       this.#verifiedMs = view.heardMs() ?? clock.monotonic();

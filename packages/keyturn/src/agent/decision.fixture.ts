@@ -62,6 +62,7 @@ export function observation(given: Partial<Observation>): Observation {
     broken: new Set(),
     stamp: given.promoted?.stamp,
     differsSinceMs: undefined,
+    largeChangeSinceMs: undefined,
     ...given,
   };
 }

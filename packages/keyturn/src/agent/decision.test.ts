@@ -241,8 +241,15 @@ describe("much that goes at once", () => {
     expect(first).toMatchObject({ state: "promote", peaks: [{ count: 9, atMs: now }] });
     const promoted = { ...promotedSet(seven, 200), peaks: [...(first.peaks ?? [])] };
     const next = { promoted, secrets: observedSet(six), checksums: [checksumFor(six, 300)] };
-    expect(decideFor(next, {}, now + 3_599_999)).toMatchObject({ state: "holding", alarms: ["LargeChange"] });
+    const held = decideFor(next, {}, now + 3_599_999);
+    expect(held).toMatchObject({ state: "holding", alarms: ["LargeChange"], largeChangeSinceMs: now + 3_599_999 });
     expect(decideFor(next, {}, now + 3_600_000).state).toBe("promote");
+    // What is held does not go through because nobody has looked at it for an hour, also if something else changes meanwhile.
+    const { largeChangeSinceMs } = held;
+    expect(decideFor({ ...next, largeChangeSinceMs }, {}, now + 36_000_000)).toMatchObject({ state: "holding", largeChangeSinceMs });
+    expect(decideFor({ ...next, checksums: [checksumFor(one, 300)], largeChangeSinceMs })).toMatchObject({ largeChangeSinceMs });
+    expect(decideFor({ ...next, secrets: undefined, largeChangeSinceMs })).toMatchObject({ state: "waiting", largeChangeSinceMs });
+    expect(decideFor({ ...next, secrets: observedSet(seven), largeChangeSinceMs }).largeChangeSinceMs).toBeUndefined();
     expect(decideFor({ ...next, checksums: [checksumFor(six, 300, { isAnnounced: true })] })).toMatchObject({ state: "promote", peaks: undefined });
   });
 

@@ -32,6 +32,8 @@ export interface Observation {
   readonly stamp: Stamp | undefined;
   /** Since when no checksum has matched; undefined if one did at the last look. */
   readonly differsSinceMs: number | undefined;
+  /** Since when a large change has been held; undefined if none was at the last look. */
+  readonly largeChangeSinceMs: number | undefined;
 }
 
 /** How to decide. */
@@ -73,17 +75,18 @@ export interface Decision {
   readonly reference: ObservedChecksum | undefined;
   readonly differences: readonly SecretDifference[];
   readonly differsSinceMs: number | undefined;
+  readonly largeChangeSinceMs: number | undefined;
   /** When to decide again if nothing changes. */
   readonly nextMs: number | undefined;
 }
 
 /** Decides. The same observation, rules and time give the same decision. */
 export function decide(observation: Observation, rules: DecisionRules, nowMs: number): Decision {
-  const { secrets, checksums, promoted, isWhole, broken, stamp, differsSinceMs } = observation;
+  const { secrets, checksums, promoted, isWhole, broken, stamp, differsSinceMs, largeChangeSinceMs } = observation;
   const served = servedExpired(promoted, nowMs);
   if (!secrets || checksums === "unknown") {
     const nothing = { target: undefined, peaks: undefined, match: undefined, reference: undefined, differences: [], nextMs: undefined };
-    return { state: "waiting", objections: served, alarms: served.map(({ situation }) => situation), differsSinceMs, ...nothing };
+    return { state: "waiting", objections: served, alarms: served.map(({ situation }) => situation), differsSinceMs, largeChangeSinceMs, ...nothing };
   }
   const objects = checksums === "missing" ? [] : newestFirst(checksums);
   const match = objects.find((object) => isOfState(object, secrets.state));
@@ -114,9 +117,11 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const isKept = ({ situation }: Objection): boolean =>
     situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep";
   const unverified = verificationObjections(observation, { secrets, match, reference, differences, isStale, signedOnly: rules.signedOnly });
-  const isMeantOrHeld = isInPlace || isWholeMeant || rules.signedOnly || unverified.some(isKept);
-  const before = promoted && servedBefore(promoted, changes, nowMs);
-  const against = [...unverified, ...(before && !isMeantOrHeld ? largeChange(before, target, rules.limits) : [])];
+  const isMeant = isInPlace || isWholeMeant || rules.signedOnly;
+  const isHeldAnyway = unverified.some(isKept);
+  const before = promoted && servedBefore(promoted, changes, { nowMs, largeChangeSinceMs });
+  const large = before && !isMeant && !isHeldAnyway ? largeChange(before, target, rules.limits) : [];
+  const against = [...unverified, ...large];
   const isVerified = rules.signedOnly ? unverified.length === 0 : match !== undefined;
   const state = isInPlace ? (isVerified ? "verified" : "holding") : against.some(isKept) ? "holding" : "promote";
   const objections = [...(state === "verified" ? [] : against), ...heldObjections(target.held), ...served];
@@ -133,6 +138,8 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
     reference,
     differences,
     differsSinceMs: since,
+    // While the set cannot be judged, what was held is held.
+    largeChangeSinceMs: large.length > 0 ? (largeChangeSinceMs ?? nowMs) : isHeldAnyway && !isMeant ? largeChangeSinceMs : undefined,
     nextMs: moments.filter((moment) => moment > nowMs).toSorted((a, b) => a - b)[0],
   };
 }
@@ -182,18 +189,25 @@ interface ServedBefore {
   /** By name. */
   readonly ids: ReadonlyMap<string, string>;
   readonly peaks: ReturnType<typeof peaksOf>;
+  /** The same when a large change was first held, if one is: what somebody has to look at does not go through when nobody does. */
+  readonly peaksWhenHeld: ReturnType<typeof peaksOf>;
 }
 
-function servedBefore({ secrets, peaks = [] }: Manifest, changes: readonly AnnouncedChange[], nowMs: number): ServedBefore {
+function servedBefore(
+  { secrets, peaks = [] }: Manifest,
+  changes: readonly AnnouncedChange[],
+  { nowMs, largeChangeSinceMs = nowMs }: { readonly nowMs: number; readonly largeChangeSinceMs: number | undefined },
+): ServedBefore {
   const served = knownIds(secrets);
   const ids = withNamedChanges(served, changes);
-  return { ids, peaks: peaksOf(ids.size, withMeant(peaks, ids.size - served.size), nowMs) };
+  const earlier = withMeant(peaks, ids.size - served.size);
+  return { ids, peaks: peaksOf(ids.size, earlier, nowMs), peaksWhenHeld: peaksOf(ids.size, earlier, largeChangeSinceMs) };
 }
 
 /** What stands against a set that would take much of what is promoted away. */
-function largeChange({ ids, peaks }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
+function largeChange({ ids, peaksWhenHeld }: ServedBefore, { secrets }: TargetSet, limits: ChangeLimits): readonly Objection[] {
   const wanted = knownIds(secrets);
-  const excess = excessOf(sincePeak(countNamedChanges(ids, wanted), peaks, wanted.size), limits);
+  const excess = excessOf(sincePeak(countNamedChanges(ids, wanted), peaksWhenHeld, wanted.size), limits);
   if (excess === undefined) return [];
   return [{ situation: "LargeChange", message: `${excess}, and nobody announced it; if it is meant, run \`keyturn checksum allow\` there` }];
 }

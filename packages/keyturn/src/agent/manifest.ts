@@ -77,6 +77,8 @@ const schema = z.object({
   verifiedAtMs: z.number().optional(),
   /** The snapshot for which the command or signal succeeded. */
   notified: z.string().optional(),
+  /** Since when a large change has been held. */
+  largeChangeSinceMs: z.number().optional(),
 });
 
 /** All optional: losing the file costs a repeated command and some precision, and nothing else. */
@@ -84,6 +86,7 @@ export interface AgentMemory {
   readonly stamp?: Stamp | undefined;
   readonly verifiedAtMs?: number | undefined;
   readonly notified?: string | undefined;
+  readonly largeChangeSinceMs?: number | undefined;
 }
 
 const pathIn = (folder: string): string => join(folder, "state.json");

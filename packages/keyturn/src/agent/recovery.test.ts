@@ -228,6 +228,28 @@ describe("`current`", () => {
     expect((await store.recover(now)).promoted?.name).toBe(current.name);
   });
 
+  test.each(["999999999999999", "999999999999998"])(
+    "is known after a set was copied under the number %s: there is another after it",
+    async (highest) => {
+      const { folder, store, before, current } = await twicePromoted();
+      await cp(join(folder, "generations", before.name), join(folder, "generations", before.name.replace(/^\d+/, highest)), { recursive: true });
+      for (const content of ["third", "fourth"]) {
+        const next: Contents = { ...newer, "web-1": content };
+        const stamp = { timestampMs: 3, createdMs: 3 };
+        await store.promote(manifestOf(next, { stamp, promotedAtMs: 3 }), { snapshot: current, isWhole: true }, reading(next));
+        const { promoted, damages } = await store.recover(now);
+        expect([damages, await servedContents(folder)]).toEqual([[], next]);
+        await store.prune(promoted ?? expect.fail("nothing is promoted"));
+      }
+    },
+  );
+
+  test("points to a snapshot that is gone, and there is no other: that is told", async () => {
+    const { folder, store, current } = await twicePromoted();
+    await rm(join(folder, "generations"), { recursive: true });
+    expect(await store.recover(now)).toMatchObject({ promoted: undefined, damages: [`generation ${current.name} is gone`] });
+  });
+
   test("points to a snapshot that is gone: the other one is served", async () => {
     const { folder, store, before, current } = await twicePromoted();
     await rm(join(folder, "generations", current.name), { recursive: true });

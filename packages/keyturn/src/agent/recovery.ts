@@ -40,8 +40,8 @@ export async function recoverSnapshots(folder: SnapshotFolder, namespace: string
   const snapshots = await readSnapshots(folder);
   const pointed = taken ?? (await folder.pointed());
   const base = (await readPointed(folder, pointed, { snapshots, namespace, damages })) ?? snapshots[0];
+  if (base?.name !== pointed && pointed !== undefined) damages.push(`generation ${pointed} is gone`);
   if (!base) return { promoted: undefined, isWhole: true, broken: new Set(), damages };
-  if (base.name !== pointed && pointed !== undefined) damages.push(`generation ${pointed} is gone`);
   // What has no manifest was just read, and says itself what belongs to it.
   if (!snapshots.includes(base)) return { promoted: base, isWhole: false, broken: new Set(), damages };
   const { broken, tidied } = await folder.verify(base);

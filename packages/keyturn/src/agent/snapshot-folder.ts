@@ -23,6 +23,7 @@ interface Verification {
 
 const manifestFile = "manifest.json";
 const snapshotName = /^\d{1,15}-[0-9a-f]{32}$/;
+const highestNumber = 999_999_999_999_999;
 
 /** Secrets at a time; Node itself works on four files. */
 export const width = 8;
@@ -58,8 +59,13 @@ export class SnapshotFolder {
 
   /** A name for one more. */
   async nextName(checksum: string): Promise<string> {
-    const taken = (await this.disk.list(this.#snapshots)).filter((name) => snapshotName.test(name)).map(numberOf);
-    return `${Math.max(0, ...taken) + 1}-${checksum}`;
+    const taken = new Set((await this.disk.list(this.#snapshots)).filter((name) => snapshotName.test(name)).map(numberOf));
+    const next = Math.max(0, ...taken) + 1;
+    if (next <= highestNumber) return `${next}-${checksum}`;
+    // Somebody copied a snapshot under a number after which there is none.
+    let free = 1;
+    while (taken.has(free)) free++;
+    return `${free}-${checksum}`;
   }
 
   /** What `current` points to. */

@@ -29,7 +29,7 @@ export function statementsOf(announcements: readonly ObservedChecksum[], { secre
   const ids = new Set(state.ids);
   const live: LiveObjects = { member: (name) => secrets.get(name)?.member, hasId: (id) => ids.has(id) };
   const oldestFirst = announcements
-    .filter(({ stamp }) => stamp.timestampMs <= nowMs + maxAheadMs)
+    .filter((announcement) => saidMsOf(announcement) <= nowMs + maxAheadMs)
     .toSorted((left, right) => saidMsOf(left) - saidMsOf(right));
   const newest = new Map<string, Statement>();
   const nameless = new Map<string, Statement>();

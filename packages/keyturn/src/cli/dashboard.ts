@@ -9,12 +9,12 @@ import { readStaticFiles, unbuiltText } from "../dashboard/static-files.ts";
 import { secretAccess } from "../dashboard/viewer-rights.ts";
 import { leaseLeaders } from "../dashboard/stage-leaders.ts";
 import { selectionFlags } from "../feature/pause-and-selection.ts";
-import { type Flag, numberFlag, readFlags, switchFlag } from "../feature/flag.ts";
+import { type Flag, numberFlag, operatorNamespaceFlag, readFlags, switchFlag } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { watchLeases } from "../status/status-watches.ts";
 import { type Console, version } from "./command-line.ts";
-import { inSession, operatorNamespaceFlag } from "./session.ts";
+import { inSession } from "./session.ts";
 
 const flags = {
   port: numberFlag({ name: "dashboard-port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),

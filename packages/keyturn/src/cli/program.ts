@@ -132,20 +132,17 @@ export async function runProgram(
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    console.err(`keyturn: ${messageOf(error)}\n${placeOf(error)}`);
+    const message = messageOf(error);
+    console.err(message.startsWith("an unexpected ") ? uncaughtText(error) : `keyturn: ${message}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
 
-/** Where an error was thrown that nobody foresaw, for whoever reports it: its own words are withheld, because they may quote a secret. */
-function placeOf(error: unknown): string {
-  const { frames } = safeErrorSummary(error);
-  return messageOf(error).startsWith("an unexpected ")
-    ? frames
-        .slice(0, 5)
-        .map((frame) => `  ${frame}\n`)
-        .join("")
-    : "";
+/** What is said of an error that nobody caught: its name and where it was thrown, for whoever reports it. Its own words are withheld, because they may quote a secret. */
+export function uncaughtText(error: unknown): string {
+  const { name, frames } = safeErrorSummary(error);
+  const places = frames.slice(0, 5).map((frame) => `  ${frame}\n`);
+  return `keyturn: an unexpected ${name}\n${places.join("")}`;
 }
 
 /** The whole command line, ready to parse. */

@@ -16,7 +16,7 @@ import {
   systemRandom,
   type Transport,
 } from "@keyturn/runtime";
-import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
+import { namespaceFlag, readFlags, UsageError } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { whenSettled } from "../status/status-text.ts";
 import type { Console } from "./command-line.ts";
@@ -41,20 +41,6 @@ export async function orUsageError<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A flag that names a namespace. */
-function namespaceFlag(described: Parameters<typeof textFlag>[0]): Flag<string | undefined> {
-  return {
-    ...textFlag(described),
-    parse(text) {
-      // A label of DNS, as the API server has it for names of namespaces.
-      if (text !== undefined && !/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) {
-        throw new Error(`"${text}" cannot be the name of a namespace: that has 1 to 63 small letters, digits and dashes, and no dash at either end`);
-      }
-      return text;
-    },
-  };
-}
-
 // A connection with the person's own kubeconfig and rights, for as long as one command runs.
 
 const flags = {
@@ -67,13 +53,6 @@ const flags = {
   kubeconfig: operatorFlags.kubeconfig,
   context: operatorFlags.context,
 };
-
-/** For commands that show who leads. */
-export const operatorNamespaceFlag = namespaceFlag({
-  name: "operator-namespace",
-  placeholder: "NAMESPACE",
-  help: "where the operator's Leases are, to see who leads; otherwise they are looked for everywhere",
-});
 
 /** The flags that say whom to ask, and where to look. */
 export const sessionFlags = Object.values(flags);

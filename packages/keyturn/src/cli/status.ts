@@ -4,7 +4,7 @@ import { controllerNames, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
-import { type Flag, readFlags, UsageError } from "../feature/flag.ts";
+import { type Flag, operatorNamespaceFlag, readFlags, UsageError } from "../feature/flag.ts";
 import {
   type CredentialStatus,
   credentialStatusOf,
@@ -21,7 +21,7 @@ import { blindText, credentialText, healthText, leadersText, overviewText, unrea
 import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
-import { inSession, operatorNamespaceFlag, type Session, sessionFlags } from "./session.ts";
+import { inSession, type Session, sessionFlags } from "./session.ts";
 
 const flags = {
   output: outputFlag,

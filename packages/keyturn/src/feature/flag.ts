@@ -78,6 +78,27 @@ export function textFlag(flag: Described): Flag<string | undefined> {
   return { placeholder: "TEXT", ...flag, takes: { type: "text" }, default: undefined, standsAlone: false, parse: (text) => text };
 }
 
+/** A flag that names a namespace. */
+export function namespaceFlag(described: Parameters<typeof textFlag>[0]): Flag<string | undefined> {
+  return {
+    ...textFlag(described),
+    parse(text) {
+      // A label of DNS, as the API server has it for names of namespaces.
+      if (text !== undefined && !/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) {
+        throw new Error(`"${text}" cannot be the name of a namespace: that has 1 to 63 small letters, digits and dashes, and no dash at either end`);
+      }
+      return text;
+    },
+  };
+}
+
+/** For commands that show what the operator keeps in its own namespace. */
+export const operatorNamespaceFlag = namespaceFlag({
+  name: "operator-namespace",
+  placeholder: "NAMESPACE",
+  help: "where the operator's Leases are, to see who leads and what was restarted; otherwise they are looked for everywhere",
+});
+
 /** A flag that takes text and has a default. */
 export function textFlagWithDefault(flag: Described & { readonly default: string }): Flag<string> {
   return { placeholder: "TEXT", ...flag, takes: { type: "text" }, standsAlone: false, parse: (text) => text ?? flag.default };

@@ -101,12 +101,22 @@ describe("how often", () => {
 
   test("no more wait than may; the next one that is sent says how many were lost", async () => {
     const { notifier, bodies, clock, counted } = setUp();
-    for (let count = 0; count < 205; count++) notifier.notify(event("VersionRotated"));
+    // One is under way.
+    for (let count = 0; count < 206; count++) notifier.notify(event("VersionRotated"));
     expect(await counted("dropped")).toBe(5);
     await clock.advance(1);
     expect(bodies[0]).toMatchObject({ dropped: 5 });
     expect(bodies[1]).toMatchObject({ dropped: 0 });
   });
+});
+
+test("a namespace in which much happens silences no other", async () => {
+  const { notifier, bodies, clock } = setUp();
+  const regarding = { apiVersion: "v1", kind: "Secret", namespace: "evil", name: "many", uid: "u" };
+  for (let count = 0; count < 1000; count++) notifier.notify(event("NameConflict", { type: "Warning", note: String(count), regarding }));
+  notifier.notify(event("VersionRotated"));
+  await clock.advance(1);
+  expect(bodies.map(({ reason }) => reason)).toContain("VersionRotated");
 });
 
 describe("what goes wrong", () => {

@@ -4,6 +4,7 @@ import {
   type Clock,
   type Runnable,
   type Event,
+  FairQueue,
   fileText,
   fullBucket,
   type Logger,
@@ -40,7 +41,7 @@ export interface NotifierOptions {
   readonly metrics: Metrics;
 }
 
-/** So many may wait; what comes then is dropped and counted. */
+/** So many may wait. What is too much is dropped and counted: of the namespace of which the most wait, so that nobody silences others. */
 const maxWaiting = 200;
 /** Ten at once and then one a second, which is what Slack takes: https://docs.slack.dev/apis/web-api/rate-limits */
 const rate = { burst: 10, perMs: 1 / 1000 };
@@ -52,7 +53,7 @@ const maxPauseMs = 300_000;
 const lastWordsMs = 1000;
 
 /**
- * Sends notifications one by one, in their order.
+ * Sends notifications one by one: those of a namespace in their order, and of several namespaces in turn.
  *
  * Guarantees: `notify` neither throws nor waits; memory is bounded; what is not sent is counted, and the next message that is sent says how many
  * were lost. It does not promise that a message arrives, or arrives once: what holds is in the objects' status.
@@ -61,7 +62,7 @@ export class Notifier implements AsyncDisposable {
   readonly #options: NotifierOptions;
   readonly #results;
   readonly #isNotable;
-  readonly #waiting: Notification[] = [];
+  readonly #waiting = new FairQueue<Notification>({ most: maxWaiting, ownerOf: ({ object }) => object.namespace ?? "" });
   readonly #ended = new AbortController();
   #bucket;
   #lost = 0;
@@ -79,8 +80,8 @@ export class Notifier implements AsyncDisposable {
   notify(event: Event): void {
     const { cluster } = this.#options;
     if (!this.#isNotable(event)) return;
-    if (this.#ended.signal.aborted || this.#waiting.length >= maxWaiting) return this.#lose("dropped", 1);
-    this.#waiting.push(notificationOf(event, cluster));
+    if (this.#ended.signal.aborted) return this.#lose("dropped", 1);
+    if (this.#waiting.push(notificationOf(event, cluster))) this.#lose("dropped", 1);
     this.#sending ??= this.#sendAll();
   }
 
@@ -94,14 +95,13 @@ export class Notifier implements AsyncDisposable {
 
   async #sendAll(): Promise<void> {
     try {
-      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         await this.#turn();
         await this.#send(next);
-        this.#waiting.shift();
       }
     } catch {
-      // Only the end of the process comes here.
-      this.#lose("dropped", this.#waiting.splice(0).length);
+      // Only the end of the process comes here: with this one, nothing more is sent.
+      this.#lose("dropped", 1 + this.#waiting.size);
     }
     this.#sending = undefined;
   }

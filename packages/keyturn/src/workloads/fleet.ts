@@ -58,6 +58,8 @@ interface FleetScope extends Pick<ControllerScope, "watch"> {
   readonly asker: "operator" | "viewer";
   /** The API server's time. Default: the clock's. */
   readonly now?: () => number;
+  /** Reads what the operator remembers of its restarts. Default: it is not known. */
+  readonly recall?: (signal: AbortSignal) => Promise<RestartMemory | undefined>;
 }
 
 /** What is known of one id. */
@@ -201,6 +203,13 @@ export class Fleet {
       rolling: new Map(),
       lastRestartMs: restartDelayMs > 0 ? this.#lastRestartMs(nowMs) : undefined,
     };
+  }
+
+  /** Reads what the operator remembers, unless it is this process that leads and writes it. */
+  async recall(): Promise<void> {
+    const { recall, signal } = this.#scope;
+    const memory = this.isLed ? undefined : await recall?.(signal);
+    if (!this.isLed) this.memory = memory;
   }
 
   /** Refreshes everything, until nobody is being asked. */

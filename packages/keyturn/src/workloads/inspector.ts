@@ -1,9 +1,24 @@
 // An inspector says which workloads should be restarted, and why. It restarts nothing: that is planned over all inspectors, in `rollouts.ts`.
-import type { AccessRule, Cache, Client, Clock, ControllerScope, DeepReadonly, Metrics, PlannedEvent } from "@keyturn/runtime";
+import {
+  type AccessRule,
+  type Cache,
+  type Client,
+  type Clock,
+  type ControllerScope,
+  DaemonSet,
+  type DeepReadonly,
+  Deployment,
+  type Metrics,
+  Namespace,
+  type PlannedEvent,
+  Pod,
+  StatefulSet,
+} from "@keyturn/runtime";
 import type { Admission } from "./admission.ts";
 import type { SkipReason } from "./reasons.ts";
 import type { Inspection, Row, WorkloadId } from "./rollout-plan.ts";
-import type { Workload } from "./workload.ts";
+import { restartMemoryAccess } from "./restart-memory.ts";
+import { Rollout, type Workload } from "./workload.ts";
 
 /** An inspector, before it works: plain data plus `setUp`. */
 export interface InspectorDefinition {
@@ -94,4 +109,24 @@ export interface RolloutMetrics {
   hide(): void;
   restarted(reason: string): void;
   restartFailed(): void;
+}
+
+const seen = ["list", "watch"] as const;
+const restarted = ["list", "watch", "patch"] as const;
+const why = "to see what pods are made from and how rollouts fare, and to restart";
+
+/** What the controller may do: for its inspectors, and to restart. */
+export function rolloutsAccess(
+  inspectors: readonly InspectorDefinition[],
+  { argoRollouts, checkAdmission }: { readonly argoRollouts: boolean; readonly checkAdmission: boolean },
+): readonly AccessRule[] {
+  return [
+    ...inspectors.flatMap(({ access }) => access),
+    ...(checkAdmission
+      ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
+      : []),
+    ...restartMemoryAccess,
+    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
+    ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
+  ];
 }

@@ -25,7 +25,7 @@ export type RestartMemory = ReadonlyMap<WorkloadId, Remembered>;
 type Rolling = Pick<DeepReadonly<Workload>, "ref" | "source" | "generation" | "progress" | "restartedAt" | "restartedFor">;
 
 /** What is remembered once these are restarted, or their rollouts finished. What is gone by then changes nothing. */
-export function rememberedAfter(
+function rememberedAfter(
   memory: RestartMemory,
   rows: readonly Row[],
   { workloadOf, nowMs }: { readonly workloadOf: (id: WorkloadId) => Rolling | undefined; readonly nowMs: number },
@@ -68,15 +68,24 @@ export const restartMemoryAccess: readonly AccessRule[] = [
 const maxEntries = 1000;
 const maxLength = 200_000;
 
+/** So many are remembered however long their names are. */
+export const maxRemembered = 300;
+
 /** The last time that there is in JavaScript. */
 const lastMs = 8.64e15;
 const entrySchema = z.tuple([z.string(), z.number().min(0).max(lastMs), z.number(), z.string().nullable(), z.boolean(), z.boolean()]);
 const memorySchema = z.record(z.string(), entrySchema);
 
-/** Reads and writes it. What another process has written meanwhile makes a write fail with `Conflict`. */
+/**
+ * Reads and writes it. What another process has written meanwhile makes a write fail with `Conflict`. What is about to be done is written down before; what
+ * then certainly did not take place is crossed out again, so that nothing passes for a restart that was none.
+ */
 export class RestartRecord {
   readonly #namespace: string;
   #stored: Stored<KubeObject> | undefined;
+  #memory: RestartMemory | undefined;
+  /** Written down and not sent yet, with what was remembered before. */
+  #unsent = new Map<WorkloadId, Remembered | undefined>();
   /** Clocks have been wrong before: what is ahead of ours counts from when it was first read, and ends a delay neither early nor years late. */
   readonly #times = new RestartTimes();
 
@@ -84,27 +93,75 @@ export class RestartRecord {
     this.#namespace = namespace;
   }
 
-  /** What is remembered; `absent` if nothing ever was, `forbidden` if we may not know. Rejects if it could not be read. */
-  async read(
-    client: Client,
-    { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
-  ): Promise<RestartMemory | "absent" | "forbidden"> {
+  /** What is remembered, as of the last of these; undefined before the first. */
+  get memory(): RestartMemory | undefined {
+    return this.#memory;
+  }
+
+  /** What is remembered, nothing if nothing ever was; undefined if we may not know. Rejects if it could not be read. */
+  async read(client: Client, { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal }): Promise<RestartMemory | undefined> {
     try {
       this.#stored = await client.get(Lease, { namespace: this.#namespace, name }, signal);
     } catch (error) {
-      if (isApiError(error, "Forbidden")) return "forbidden";
+      if (isApiError(error, "Forbidden")) return undefined;
       throw error;
     }
-    if (!this.#stored) return "absent";
-    const entries = Array.from(parsed(this.#stored.metadata.annotations?.[annotation]), ([id, entry]) => {
+    const stored = parsed(this.#stored?.metadata.annotations?.[annotation]);
+    // Somebody may have deleted it, with the Leases of elections; then what this process knows is written again.
+    if (!stored) return (this.#memory ??= new Map());
+    const entries = Array.from(stored, ([id, entry]) => {
       const atMs = this.#times.timeOf(id, new Date(entry.atMs).toISOString(), nowMs) ?? nowMs;
       return [id, { ...entry, atMs }] as const;
     });
-    return new Map(entries);
+    return (this.#memory = new Map(entries));
   }
 
-  /** Replaces what was read. False if we may not. */
-  async write(client: Client, memory: RestartMemory): Promise<boolean> {
+  /** Another process will write it from now on. */
+  forget(): void {
+    this.#memory = undefined;
+    this.#unsent.clear();
+  }
+
+  /** Writes down what is about to be done. Resolves to what is remembered then, which is as before if we may not write. */
+  async keep(client: Client, rows: readonly Row[], context: Parameters<typeof rememberedAfter>[2]): Promise<RestartMemory | undefined> {
+    const memory = this.#memory;
+    if (!memory) return undefined;
+    await this.#write(client, rememberedAfter(memory, rows, context));
+    const restarts = rows.filter(({ decision }) => decision.type === "restart");
+    this.#unsent = new Map(restarts.map(({ id }) => [id, memory.get(id)]));
+    return this.#memory;
+  }
+
+  /**
+   * Sends what was written down. If that fails, nothing of what is still unsent follows, and that is crossed out; and so is this restart, if the API server
+   * said that it did not take it. Rejects with what `send` does.
+   */
+  async sent(client: Client, id: WorkloadId, send: () => Promise<unknown>): Promise<void> {
+    const isRestart = this.#unsent.has(id);
+    const before = this.#unsent.get(id);
+    this.#unsent.delete(id);
+    try {
+      await send();
+    } catch (error) {
+      if (isRestart && isApiError(error) && error.status < 500) this.#unsent.set(id, before);
+      if (this.#unsent.size > 0) await this.#crossOut(client);
+      throw error;
+    }
+  }
+
+  async #crossOut(client: Client): Promise<void> {
+    const memory = new Map(this.#memory);
+    for (const [id, before] of this.#unsent) {
+      if (before) memory.set(id, before);
+      else memory.delete(id);
+    }
+    this.#unsent.clear();
+    // If it cannot be written now, the generations of the workloads tell as much, unless somebody else changes them more than once.
+    await this.#write(client, memory).catch(() => {});
+  }
+
+  /** Replaces what was read, unless we may not. */
+  async #write(client: Client, memory: RestartMemory): Promise<void> {
     const stored = this.#stored;
     const annotations = { ...stored?.metadata.annotations, [annotation]: serialized(memory) };
     const metadata = { namespace: this.#namespace, name };
@@ -112,11 +169,32 @@ export class RestartRecord {
       this.#stored = stored
         ? await client.replace(Lease, { ...stored, metadata: { ...stored.metadata, annotations } })
         : await client.create(Lease, { metadata: { ...metadata, annotations } });
-      return true;
+      this.#memory = memory;
     } catch (error) {
-      if (isApiError(error, "Forbidden")) return false;
-      throw error;
+      if (!isApiError(error, "Forbidden")) throw error;
     }
+  }
+}
+
+/**
+ * What the operator remembers, for somebody who only looks: in this namespace, or without one wherever there is one. Undefined if it may not be read; and if
+ * several are found, of which anybody may have written one.
+ */
+export async function recallRestarts(
+  client: Client,
+  { operatorNamespace, nowMs, signal }: { readonly operatorNamespace: string | undefined; readonly nowMs: number; readonly signal: AbortSignal },
+): Promise<RestartMemory | undefined> {
+  try {
+    const found =
+      operatorNamespace === undefined
+        ? (await client.list(Lease, { fields: `metadata.name=${name}` }, signal)).items.map(({ metadata }) => metadata.namespace)
+        : [operatorNamespace];
+    const [namespace, ...others] = found;
+    if (others.length > 0) return undefined;
+    return namespace === undefined ? new Map() : await new RestartRecord(namespace).read(client, { nowMs, signal });
+  } catch (error) {
+    if (isApiError(error, "Forbidden")) return undefined;
+    throw error;
   }
 }
 
@@ -139,15 +217,16 @@ function serialized(memory: RestartMemory): string {
   }
 }
 
-/** What cannot be read counts as nothing: annotations on workloads say the same as long as nobody meddles. */
-function parsed(text: string | undefined): RestartMemory {
+/** Undefined if it cannot be read, which is as good as nothing: annotations on workloads say the same as long as nobody meddles. */
+function parsed(text: string | undefined): RestartMemory | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text ?? "{}");
+    value = JSON.parse(text ?? "");
   } catch {
-    return new Map();
+    return undefined;
   }
-  const { data = {} } = memorySchema.safeParse(value);
+  const { data } = memorySchema.safeParse(value);
+  if (!data) return undefined;
   return new Map(
     Object.entries(data).map(([id, [uid, atMs, generation, restartedFor, wasUnhealthy, isOver]]) => [
       id,

@@ -37,6 +37,13 @@ describe("how many", () => {
     expect(plan([workload("a"), workload("b"), workload("c")], { maxRollouts: 0 }).decisions).toEqual({ a: "restart", b: "restart", c: "restart" });
   });
 
+  it("no more than can be remembered, without a limit and with any", () => {
+    const many = Array.from({ length: 1000 }, (_, index) => workload(String(index)));
+    const restarts = (maxRollouts: number, memory?: RestartMemory): number =>
+      Object.values(plan(many, { maxRollouts }, { memory }).decisions).filter((decision) => decision === "restart").length;
+    expect([restarts(0), restarts(0, new Map()), restarts(900, new Map()), restarts(7, new Map())]).toEqual([1000, 300, 300, 7]);
+  });
+
   it("those that are rolling count until they are finished", () => {
     const result = plan([rolling("a", now - minute), workload("b"), workload("c")]);
     expect(result.decisions).toEqual({ a: "rolling", b: "restart", c: "wait RolloutLimit" });
@@ -121,18 +128,19 @@ describe("what is remembered", () => {
 
   it("keeps a workload from being restarted twice for the same, whatever was done to its annotations", () => {
     const memory = restarted("a");
-    expect(plan([workload("a")], {}, { memory }).decisions).toEqual({ a: "skip RestartTakenBack" });
-    expect(plan([workload("a", { restartedAtMs: now - 30 * minute })], {}, { memory }).decisions).toEqual({ a: "skip RestartTakenBack" });
+    const takenBack = (more: Partial<Candidate> = {}) => plan([workload("a", { generation: 3, ...more })], {}, { memory }).decisions;
+    expect(takenBack()).toEqual({ a: "skip RestartTakenBack" });
+    expect(takenBack({ restartedAtMs: now - 30 * minute })).toEqual({ a: "skip RestartTakenBack" });
     // The time is there and only what it was for is gone.
-    expect(plan([workload("a", { restartedAtMs: now - 20 * minute })], {}, { memory }).decisions).toEqual({ a: "skip RestartWithoutEffect" });
+    expect(takenBack({ restartedAtMs: now - 20 * minute })).toEqual({ a: "skip RestartWithoutEffect" });
     const another = { type: "outdated", reason: "ImageDiffers", message: "", digest: "d2" } as const;
-    expect(plan([workload("a", { inspection: another })], {}, { memory }).decisions).toEqual({ a: "restart" });
+    expect(takenBack({ inspection: another })).toEqual({ a: "restart" });
     expect(plan([workload("a")], {}, { memory: restarted("a", { restartedFor: undefined }) }).decisions).toEqual({ a: "restart" });
   });
 
   it("holds the cooldown without the annotation", () => {
     const memory = restarted("a", { atMs: now - minute, restartedFor: undefined });
-    expect(plan([workload("a")], {}, { memory }).decisions).toEqual({ a: "wait CoolingDown" });
+    expect(plan([workload("a", { generation: 3 })], {}, { memory }).decisions).toEqual({ a: "wait CoolingDown" });
   });
 
   it("says when the last restart was, whatever others write on their workloads", () => {
@@ -153,6 +161,10 @@ describe("what is remembered", () => {
   it("counts for that very workload, and only if the restart took place", () => {
     expect(plan([workload("a", { uid: "another" })], {}, { memory: restarted("a") }).decisions).toEqual({ a: "restart" });
     expect(plan([workload("a", { generation: 1 })], {}, { memory: restarted("a") }).decisions).toEqual({ a: "restart" });
+    // One change, such as an autoscaler's, and no restart in the template: the restart would have been one by itself.
+    expect(plan([workload("a", { generation: 2 })], {}, { memory: restarted("a") }).decisions).toEqual({ a: "restart" });
+    const since = { generation: 2, restartedAtMs: now - 20 * minute };
+    expect(plan([workload("a", since)], {}, { memory: restarted("a") }).decisions).toEqual({ a: "skip RestartWithoutEffect" });
   });
 
   it("says whose a label is: one that somebody else wrote holds nobody up and takes no room", () => {

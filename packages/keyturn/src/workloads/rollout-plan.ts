@@ -1,6 +1,6 @@
 // Which workloads are restarted now, and what every other one waits for. Pure: the operator, its dry run, the page and `keyturn plan` all use this one function.
 import { type Blocker, earliest } from "@keyturn/runtime";
-import type { Remembered, RestartMemory } from "./restart-memory.ts";
+import { maxRemembered, type Remembered, type RestartMemory } from "./restart-memory.ts";
 import { type MaintenanceWindows, nextOpeningMs } from "../feature/maintenance-window.ts";
 import { pauseOf } from "../feature/pause-and-selection.ts";
 import type { SkipReason, WaitReason } from "./reasons.ts";
@@ -64,7 +64,7 @@ export interface Candidate {
 
 /** How much may happen at a time. */
 export interface Limits {
-  /** Workloads that may be rolling at a time; 0 for no limit. */
+  /** Workloads that may be rolling at a time; 0 for no limit but `maxRemembered`. */
   readonly maxRollouts: number;
   /** Between two restarts of any workloads. */
   readonly restartDelayMs: number;
@@ -88,7 +88,7 @@ export interface ObservedFleet {
   readonly memory?: RestartMemory | undefined;
   /** When any workload was last restarted, in whole seconds. */
   readonly lastRestartMs: number | undefined;
-  /** When this process last sent a restart: what is remembered of it was written down before, and that may have taken its time. */
+  /** When this process last sent a restart or had the answer to one: what is remembered of it was written down before, and either may have taken its time. */
   readonly sentMs?: number | undefined;
   /** What keeps everything from being restarted now. */
   readonly blocker?: Blocker<"ClockSkew"> | undefined;
@@ -213,10 +213,12 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   return { rows, nextAtMs: earliest(times) };
 }
 
-/** What is remembered of this very workload, if its restart took place. */
-function rememberedOf(memory: RestartMemory | undefined, { ref, uid, generation }: Candidate): Remembered | undefined {
-  const known = memory?.get(workloadId(ref));
-  return known && known.uid === uid && generation > known.generation ? known : undefined;
+/** What is remembered of this very workload, if its restart took place. That is one change, and taking it back would be another. */
+function rememberedOf(memory: RestartMemory | undefined, candidate: Candidate): Remembered | undefined {
+  const known = memory?.get(workloadId(candidate.ref));
+  if (!known || known.uid !== candidate.uid) return undefined;
+  const changes = candidate.generation - known.generation;
+  return changes > 1 || (changes === 1 && !isTakenBack(candidate, known)) ? known : undefined;
 }
 
 /** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. Until that can be written down it counts. */
@@ -304,7 +306,8 @@ class Pace {
     this.#nowMs = nowMs;
     this.#stuckNamespaces = stuckNamespaces;
     this.#startingNamespaces = new Set(startingNamespaces);
-    this.#free = limits.maxRollouts === 0 ? Infinity : limits.maxRollouts - rolling;
+    // What cannot be remembered could not be counted.
+    this.#free = Math.min(limits.maxRollouts || Infinity, memory ? maxRemembered : Infinity) - rolling;
     const opensMs = nextOpeningMs(limits.maintenance, nowMs);
     if (blocker) this.#halt = { type: "wait", reason: blocker.reason, untilMs: blocker.untilMs, message: blocker.message };
     else if (opensMs > nowMs) this.#halt = { type: "wait", reason: "OutsideWindow", untilMs: opensMs };

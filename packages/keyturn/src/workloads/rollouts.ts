@@ -1,26 +1,20 @@
 // The one controller that restarts workloads, for all inspectors. A key per workload keeps its inspection up to date; one key for all of them plans and restarts,
 // because what may happen at a time is counted over all.
 import {
-  type AccessRule,
   type Blocker,
   type ControllerDefinition,
   type ControllerScope,
   conflictReason,
-  DaemonSet,
-  Deployment,
   earliest,
   type HeldBack,
   isApiError,
   isConflict,
-  Namespace,
   type Plan,
   type PlannedEvent,
   type Planner,
-  Pod,
   type Reconcile,
   reconcileWith,
   type Run,
-  StatefulSet,
   type StatusObject,
   type Step,
   TerminalError,
@@ -30,12 +24,12 @@ import type { ReasonTable } from "../feature/feature.ts";
 import { rolloutLabel } from "./annotations.ts";
 import { DryRun } from "./dry-run.ts";
 import { Fleet, type FleetOptions, restartInput } from "./fleet.ts";
-import type { InspectorDefinition, RolloutMetrics } from "./inspector.ts";
+import { type InspectorDefinition, type RolloutMetrics, rolloutsAccess } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { rememberedAfter, type RestartMemory, restartMemoryAccess, RestartRecord } from "./restart-memory.ts";
-import { restartableKinds, Rollout, type Workload } from "./workload.ts";
+import { recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { restartableKinds, type Workload } from "./workload.ts";
 
 /** How the controller works. */
 interface RolloutsOptions extends FleetOptions {
@@ -62,6 +56,8 @@ const restartsPerRun = 16;
 /** The next run, if there is more to restart; and if nothing of what was looked at could be restarted after all. */
 const goOnMs = 20;
 const lookAgainMs = 1000;
+/** Older answers are not acted upon: whoever gave them may be gone by now. One restart follows each look in any case. */
+const maxLookAgeMs = 5000;
 /** As many workloads are told of it in Events when no plan can be carried out. */
 const maxTold = 10;
 
@@ -70,7 +66,7 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
   let fleet: Fleet | undefined;
   return {
     name: controllerName,
-    access: rolloutsAccess(options),
+    access: rolloutsAccess(options.inspectors, options),
     // Most runs only compare strings; nobody who is asked is waited for.
     concurrency: 16,
     backoff: { firstMs: 1000, maxMs: 300_000, spread: 0.2 },
@@ -79,7 +75,9 @@ export function rolloutsController(options: RolloutsOptions): RolloutsDefinition
     setup(scope) {
       const { watch, client, clock, log, metrics, closed: signal, enqueue, trigger, serverAheadMs } = scope;
       const now = (): number => clock.now() + (serverAheadMs() ?? 0);
-      fleet = new Fleet({ watch, client, clock, metrics, signal, now, asker: "operator" }, options);
+      const { operatorNamespace } = scope;
+      const recall = (until: AbortSignal) => recallRestarts(client, { operatorNamespace, nowMs: now(), signal: until });
+      fleet = new Fleet({ watch, client, clock, metrics, signal, now, recall, asker: "operator" }, options);
       void fleet.followRollouts(log);
       fleet.onDue((id) => enqueue(id));
       fleet.onChange(() => enqueue(fleetKey, { afterMs: planAfterMs }));
@@ -109,6 +107,8 @@ type Observed =
       /** What the API server says is rolling, once it was asked. */
       readonly rolling: ObservedFleet["rolling"] | undefined;
       readonly fresh: ReadonlyMap<WorkloadId, Fresh>;
+      /** When that was looked at. */
+      readonly lookedMs: number;
       /** Whether new pods would be admitted could not be asked the last time. */
       readonly isUnchecked: boolean;
       readonly said: Said;
@@ -143,6 +143,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #record: RestartRecord;
   #isUnchecked = false;
   #isForgetful = false;
+  /** When the last restart was sent, or answered. */
   #sentMs: number | undefined;
 
   constructor(scope: ControllerScope, fleet: Fleet, options: RolloutsOptions) {
@@ -166,7 +167,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   observe({ key }: Run, nowMs: number): Observed | undefined {
     if (key === fleetKey) {
       const fleet = { ...this.#fleet.observed(this.#options.limits, nowMs), sentMs: this.#sentMs };
-      return { type: "fleet", fleet, rolling: undefined, fresh: new Map(), isUnchecked: this.#isUnchecked, said: this.#said };
+      return { type: "fleet", fleet, rolling: undefined, fresh: new Map(), lookedMs: 0, isUnchecked: this.#isUnchecked, said: this.#said };
     }
     const againInMs = this.#fleet.refresh(key);
     return againInMs === undefined ? undefined : { type: "workload", againAtMs: nowMs + againInMs };
@@ -217,7 +218,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
         this.#dryRun?.looked(id, restartInput(candidate.inspection, target.workload), this.#now());
     }
     this.#isUnchecked = looked.some(([, { candidate }]) => candidate?.isUnchecked);
-    return { ...observed, fresh: new Map(looked), isUnchecked: this.#isUnchecked };
+    return { ...observed, fresh: new Map(looked), lookedMs: this.#now(), isUnchecked: this.#isUnchecked };
   }
 
   async act(action: Action, observed: Observed, run: Run): Promise<Observed> {
@@ -227,14 +228,20 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     const { client } = run;
     const { id, decision } = row;
     try {
-      const target = observed.fresh.get(id)?.target;
-      if (decision.type === "restart" && target) {
-        // As late as it is: what follows is delayed from this time, and who was asked may have taken their time to answer.
+      await this.#record.sent(client, id, () => {
+        const target = observed.fresh.get(id)?.target;
+        if (decision.type === "finish") return finishRollout(client, this.#finished(row), decision);
+        if (decision.type !== "restart" || !target) return Promise.resolve();
+        const isOld = this.#now() - observed.lookedMs > maxLookAgeMs && (this.#sentMs ?? 0) >= observed.lookedMs;
+        if (isOld) throw new TransientError("the last look before it took place too long ago", { reason: conflictReason });
         const nowMs = this.#now();
+        const restarted = restartWorkload(client, target, { nowMs, digest: decision.digest });
+        // What follows is delayed from when it has certainly arrived.
         this.#sentMs = nowMs;
-        await restartWorkload(client, target, { nowMs, digest: decision.digest });
-      } else if (decision.type === "finish") await finishRollout(client, this.#finished(row), decision);
+        return restarted.finally(() => (this.#sentMs = this.#now()));
+      });
     } catch (error) {
+      this.#fleet.memory = this.#record.memory;
       if (!isApiError(error) || isConflict(error)) throw error;
       for (const { metrics } of this.#of(row)) metrics.restartFailed();
       // One workload's trouble is not another's, whatever status it has.
@@ -268,8 +275,10 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     if (key !== fleetKey) return;
     this.#rows = shown?.plan.rows ?? [];
     this.#fleet.isLed = shown !== undefined;
-    // Another leader will write it: the next term reads it anew.
-    if (!shown) this.#fleet.memory = undefined;
+    if (!shown) {
+      this.#record.forget();
+      this.#fleet.memory = undefined;
+    }
     for (const [name, { metrics }] of this.#inspectors) {
       if (shown) metrics.show(this.#rows.flatMap((row) => rowOf(row, name)));
       else metrics.hide();
@@ -325,22 +334,17 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   /** What is remembered of restarts. Before the first one that is nothing: labels on workloads are whoever's who wrote them. */
   async #memory({ client, signal, log }: Run): Promise<RestartMemory | undefined> {
     const memory = await this.#record.read(client, { nowMs: this.#now(), signal });
-    if (memory === "forbidden") {
-      if (!this.#isForgetful)
-        log.warn({ namespace: this.#scope.operatorNamespace }, "restarts cannot be remembered: grant get, create and update of leases");
-      this.#isForgetful = true;
-      return undefined;
-    }
-    return memory === "absent" ? new Map() : memory;
+    if (memory || this.#isForgetful) return memory;
+    this.#isForgetful = true;
+    log.warn({ namespace: this.#scope.operatorNamespace }, "restarts cannot be remembered: grant get, create and update of leases");
+    return undefined;
   }
 
   /** Writes down what is about to be done. If that is not possible, nothing is done; unless we may not write it at all. */
   async #keep({ rows, nowMs }: Extract<Action, { readonly type: "remember" }>, observed: ObservedAll, { client }: Run): Promise<Observed> {
-    const memory = observed.fleet.memory;
-    if (!memory) return observed;
+    if (!observed.fleet.memory) return observed;
     const workloadOf = (id: WorkloadId) => observed.fresh.get(id)?.target?.workload ?? this.#fleet.workload(id);
-    const next = rememberedAfter(memory, rows, { workloadOf, nowMs });
-    if (await this.#record.write(client, next)) this.#fleet.memory = next;
+    this.#fleet.memory = await this.#record.keep(client, rows, { workloadOf, nowMs });
     return { ...observed, fleet: { ...observed.fleet, memory: this.#fleet.memory } };
   }
 
@@ -429,20 +433,4 @@ function partOf({ id, decision }: Row): HeldBack {
 /** The step that a candidate waits for, whatever holds it back. */
 function wantedRestart({ ref, inspection }: Candidate): readonly HeldBack[] {
   return inspection.type === "outdated" ? [{ part: workloadId(ref), input: inspection.digest }] : [];
-}
-
-const seen = ["list", "watch"] as const;
-const restarted = ["list", "watch", "patch"] as const;
-const why = "to see what pods are made from and how rollouts fare, and to restart";
-
-function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: RolloutsOptions): readonly AccessRule[] {
-  return [
-    ...inspectors.flatMap(({ access }) => access),
-    ...(checkAdmission
-      ? [{ kind: Pod, verbs: ["create"] as const, why: "to ask, before a restart, whether a new pod would be admitted; none is stored" }]
-      : []),
-    ...restartMemoryAccess,
-    { kind: Namespace, verbs: seen, why: "to read the labels that decide about injection and restarts" },
-    ...[Deployment, StatefulSet, DaemonSet, ...(argoRollouts ? [Rollout] : [])].map((kind) => ({ kind, verbs: restarted, why })),
-  ];
 }

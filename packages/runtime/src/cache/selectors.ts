@@ -103,6 +103,11 @@ export function parseFieldSelector(selector: string): FieldMatcher {
     });
 }
 
+/** The fields that a selector asks for, as far as it can be read. */
+export function fieldPathsOf(selector: string): readonly string[] {
+  return termsOf(selector).flatMap((term) => requirementOf(term).map(({ path }) => path));
+}
+
 /** Parses a field selector over the given fields; a string says which part is not known. */
 export function fieldSelector(text: string, known: readonly string[]): Selector | string {
   const unknown = termsOf(text)

@@ -4,7 +4,7 @@ import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { WriteRecord } from "../controller/run.ts";
 import { type HeapItem, IndexedHeap } from "../heap.ts";
 import { compareResourceVersions } from "../watch/step.ts";
-import { fieldAt, type LabelMatcher, parseFieldSelector, parseLabelSelector } from "./selectors.ts";
+import { fieldAt, fieldPathsOf, type LabelMatcher, parseFieldSelector, parseLabelSelector } from "./selectors.ts";
 import type { Store } from "./store.ts";
 
 /** What a cache covers. */
@@ -35,16 +35,17 @@ export function coverage({ kind, selection }: Coverage): (write: WriteRecord, he
   };
 }
 
-/**
- * What the object has there after the write. Not known of a patch that does not name the field and was answered with metadata alone: but such a patch has
- * not changed it either, so that an object which the cache does not hold is none of the selected ones.
- */
+/** What the object has there after the write, if that is known: see `selectsByContent`. */
 function fieldOf(write: Extract<WriteRecord, { type: "written" }>, path: string): string | undefined {
   const { namespace = "", name } = nameOf(write.key);
   if (path === "metadata.name") return name;
   if (path === "metadata.namespace") return namespace;
-  if (!write.content) return undefined;
-  return fieldAt(write.content.object, path) ?? (write.content.isWhole ? "" : undefined);
+  return write.content && (fieldAt(write.content, path) ?? "");
+}
+
+/** True if more must be known of an object than its metadata to know whether it is selected: the server fills in what a write does not say. */
+export function selectsByContent({ fields = "" }: Selection): boolean {
+  return fieldPathsOf(fields).some((path) => path !== "metadata.name" && path !== "metadata.namespace");
 }
 
 /** The one name that a field selector admits, if there is one. An object's name never changes, so others can never be seen there. */

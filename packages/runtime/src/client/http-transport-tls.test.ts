@@ -1,14 +1,15 @@
 // Certificates and proxies, against real servers on this machine.
+import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TlsOptions, type TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createAuthority, issueCertificate } from "../testing/x509.ts";
+import { createAuthority, issueCertificate, signCertificate } from "../testing/x509.ts";
 import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
 import { createHttpTransport, type HttpTransportOptions } from "./http/http-transport.ts";
 import { patiently, startLocalServer, textOf } from "./local-server.fixture.ts";
-import type { Transport } from "./transport.ts";
+import { ConnectionError, type Transport } from "./transport.ts";
 
 const authority = createAuthority("test authority");
 const otherAuthority = createAuthority("another authority");
@@ -90,6 +91,71 @@ describe("certificates", () => {
     const { privateKey } = issueCertificate(authority, { usage: "client", commonName: "b" });
     using transport = open("https://127.0.0.1:1", { cert: certificate, key: privateKey });
     await expect(transport.send(get)).rejects.toThrow(/^the certificates for https:\/\/127\.0\.0\.1:1 cannot be used: .*mismatch/);
+  });
+});
+
+describe("a server that would cost more than its answers", () => {
+  /** Answers each request, after whatever else it does to the socket. */
+  async function serve(options: TlsOptions, act: (socket: TLSSocket) => void): Promise<string> {
+    const server = createTlsServer({ cert: serverKeys.certificate, key: serverKeys.privateKey, ...options }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => act(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+  const trusted: TlsMaterial = { ca: authority.certificate };
+
+  it("is not asked if it wants Diffie-Hellman in a field of its own choice", async () => {
+    const key = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const publicKey = key.publicKey.export({ type: "spki", format: "der" });
+    const names = { issuer: "api", subject: "api", notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };
+    const keys = { cert: signCertificate(key.privateKey, { ...names, publicKey }), key: key.privateKey.export({ type: "pkcs8", format: "pem" }) };
+    const options = { ...keys, maxVersion: "TLSv1.2", dhparam: "auto" } as const;
+    const [own, common] = await Promise.all(
+      ["DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"].map((ciphers) => serve({ ...options, ciphers }, (socket) => socket.end(answer))),
+    );
+    using transport = open(own ?? "", {}, { insecureSkipTlsVerify: true });
+    await expect(transport.send(get)).rejects.toMatchObject({ code: "Connection" });
+    using other = open(common ?? "", {}, { insecureSkipTlsVerify: true });
+    expect(await textOf(await other.send(get))).toBe("ok");
+  });
+
+  it("gets no second handshake on a connection", async () => {
+    const outcome = Promise.withResolvers<Error | null>();
+    const server = await serve({ maxVersion: "TLSv1.2" }, (socket) => {
+      socket.renegotiate({ requestCert: true, rejectUnauthorized: false }, outcome.resolve);
+      socket.on("error", outcome.resolve);
+    });
+    using transport = open(server, trusted);
+    const sent = transport.send(get).catch(() => undefined);
+    expect(await outcome.promise).toBeInstanceOf(Error);
+    transport.close();
+    await sent;
+  });
+
+  it("is charged for what TLS says besides the data, and given up when that is too much", async () => {
+    const server = await serve({}, () => undefined);
+    const told: [number, string][] = [];
+    const onRead = (...read: [number, string]): void => {
+      told.push(read);
+      throw new ConnectionError("too much");
+    };
+    using transport = open(server, trusted, { onRead });
+    await expect(transport.send(get)).rejects.toThrow("too much");
+    expect(told).toEqual([[expect.any(Number), "TLS"]]);
+    // At least the server's certificate.
+    expect(told[0]?.[0]).toBeGreaterThan(500);
+  });
+
+  it("is charged for each byte of its data once", async () => {
+    const server = await serve({}, (socket) => socket.write(answer));
+    let data = 0;
+    using transport = open(server, trusted, { onRead: (bytes, of) => void (of === "data" && (data += bytes)) });
+    expect(await textOf(await transport.send(get))).toBe("ok");
+    expect(data).toBe(answer.length);
   });
 });
 

@@ -335,6 +335,39 @@ const page = (names: readonly string[], token?: string) => ({
   },
 });
 
+describe("an etcd that is restored from a backup between two pages", () => {
+  const before = [page(["a"], "more"), { status: 200, body: { metadata: { resourceVersion: "8" }, items: [] } }] as const;
+
+  it("makes a list begin again", async () => {
+    const transport = scriptedTransport(...before, page(["b"], "more"), page(["c"]));
+    const { items } = await createClient(transport).list(Secret, { namespace: "shop" });
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["b", "c"]);
+  });
+
+  it("ends one that is read object by object, as `Gone`", async () => {
+    const clock = new VirtualClock();
+    const seen: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { metadata } of pagedList(Secret, { client: createClient(scriptedTransport(...before), { clock }), clock }))
+        seen.push(metadata.name);
+    };
+    await expect(read()).rejects.toMatchObject({ code: "Gone", message: "list secrets: the pages of the list are not of one history" });
+    expect(seen).toEqual(["a"]);
+  });
+});
+
+it("ends a list with an error where a page is followed by itself, which would go on for ever", async () => {
+  const endless = scriptedTransport(page(["a"], "same"));
+  const refused = { code: "Unexpected", message: "list secrets: a page of the list is followed by itself" };
+  await expect(createClient(endless).list(Secret)).rejects.toMatchObject(refused);
+  const clock = new VirtualClock();
+  const read = async (): Promise<void> => {
+    for await (const _object of pagedList(Secret, { client: createClient(endless, { clock }), clock }));
+  };
+  await expect(read()).rejects.toMatchObject(refused);
+  expect(endless.requests).toHaveLength(4);
+});
+
 it("gives every object once, in the order of the pages, and asks for a page when the one before is used up", async () => {
   const transport = scriptedTransport(page(["a", "b"], "more"), page([], "most"), page(["c"]));
   const clock = new VirtualClock();

@@ -3,10 +3,21 @@ import { type Clock, sleep, systemClock } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
-import { isApiError } from "./api-error.ts";
+import { compareResourceVersions } from "../watch/step.ts";
+import { ApiError, isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";
 import { apiVersionOf, collectionPath, keyOf, type Kind, type KubeObject, type ObjectName, objectPath, resourceOf, type Stored } from "./kind.ts";
-import { acceptHeader, applyError, decodeObject, decodePage, isMissingObject, jsonPatchError, readResponse, waitingObject } from "./response.ts";
+import {
+  acceptHeader,
+  applyError,
+  decodeObject,
+  decodePage,
+  isMissingObject,
+  jsonPatchError,
+  type Page,
+  readResponse,
+  waitingObject,
+} from "./response.ts";
 import { AnswerTooLongError, ConnectionError, type Lane, type Sender, type Transport, type TransportRequest } from "./transport.ts";
 import { runtimeLimits } from "../limits.ts";
 
@@ -73,7 +84,7 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
     retryRead(() => once({ method: "GET", path }, attempt, signal), { clock, random, maxRetries: readRetries }, signal);
   const write = async <T extends KubeObject, A extends Answer>(request: Write<A>, kind: Kind<T>, signal?: AbortSignal): Promise<Answered<T, A>> => {
     const { method, path, query, contentType, body, attempt, answer } = request;
-    const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, answer) };
+    const headers = { "content-type": contentTypes[contentType], ...acceptHeader(kind, sender?.answersWhole?.(kind) ? "object" : answer) };
     const answered = await once({ method, path: withQuery(path, query), headers, body: JSON.stringify(body) }, attempt, signal);
     return decodeObject<T, A>(answered, kind, attempt);
   };
@@ -87,8 +98,8 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
       const query = { labelSelector: selection.labels, fieldSelector: selection.fields, limit: pageSize, continue: token };
       const path = withQuery(collectionPath(kind, selection.namespace), query);
       const page = decodePage(await read(path, attempt, signal).catch(token === undefined ? undefined : refusedToken), kind, attempt);
+      resourceVersion = versionOfList(page, { first: resourceVersion, token, attempt });
       for (const item of page.items) items.push(item);
-      resourceVersion ??= page.resourceVersion;
       token = page.continue;
     } while (token);
     return { items, resourceVersion };
@@ -200,6 +211,20 @@ function clientOver(transport: Transport, options: ClientOptions): Client {
   };
 }
 
+/**
+ * The version of a list, given the page that `token` has brought. Throws if the page is older than the first, for what is stored was restored from a backup
+ * in the middle of the list, and if the same page would be next: the list would have no end.
+ */
+function versionOfList(
+  { resourceVersion, continue: next }: Page<KubeObject>,
+  { first = resourceVersion, token, attempt }: { readonly first: string | undefined; readonly token: string | undefined; readonly attempt: string },
+): string {
+  if ((compareResourceVersions(resourceVersion, first) ?? 0) < 0)
+    throw new ApiError(attempt, 410, { message: "the pages of the list are not of one history" });
+  if (next !== undefined && next === token) throw new ApiError(attempt, 200, { message: "a page of the list is followed by itself" });
+  return first;
+}
+
 /** The token of a page expires, and a server that was restored from a backup does not know it: asking for it again helps in neither case. */
 class RefusedToken extends Error {}
 
@@ -282,7 +307,7 @@ export interface PagedListOptions {
   readonly selection?: Selection;
 }
 
-/** All objects of a collection at one resourceVersion. Rejects as `Client` does; with `Gone` if it takes longer than the server remembers. */
+/** All objects of a collection at one resourceVersion. Rejects as `Client` does; with `Gone` if it takes longer than the server remembers, or the server was restored meanwhile. */
 export async function* pagedList<T extends KubeObject>(
   kind: Kind<T>,
   { client, clock, selection: { namespace, labels, fields } = {} }: PagedListOptions,
@@ -290,15 +315,20 @@ export async function* pagedList<T extends KubeObject>(
 ): AsyncGenerator<Stored<T>, void> {
   const query = new URLSearchParams({ limit: String(pageSize), ...(labels && { labelSelector: labels }), ...(fields && { fieldSelector: fields }) });
   const slice = sharedTimeSlice(clock);
+  const attempt = `list ${resourceOf(kind)}`;
+  let resourceVersion: string | undefined;
+  let token: string | undefined;
   for (;;) {
     const body = await client.request({ method: "GET", path: `${collectionPath(kind, namespace)}?${query.toString()}` }, signal);
-    const page = decodePage(body, kind, `list ${resourceOf(kind)}`);
+    const page = decodePage(body, kind, attempt);
+    resourceVersion = versionOfList(page, { first: resourceVersion, token, attempt });
     for (const object of page.items) {
       yield object;
       if (slice.used) await slice.pause();
     }
-    if (page.continue === undefined) return;
-    query.set("continue", page.continue);
+    token = page.continue;
+    if (token === undefined) return;
+    query.set("continue", token);
   }
 }
 

@@ -1,4 +1,5 @@
 // The seam between the runtime and the wire: a real HTTP connection, the fault proxy's, or a simulated API server.
+import type { Kind } from "./kind.ts";
 
 /** Requests on different lanes never share a socket: a busy or stalled lane cannot delay another. */
 export type Lane = "call" | "watch" | "lease";
@@ -24,6 +25,8 @@ export interface Sender {
   readonly flow: string;
   /** What writes need. Default: nothing. */
   readonly permit?: SendPermit;
+  /** True for kinds of which a write is answered with the whole object, whatever less is asked for: its fields must be known. Default none. */
+  readonly answersWhole?: (kind: Kind) => boolean;
 }
 
 /** One HTTP request to the API server. */
@@ -40,8 +43,8 @@ export interface TransportRequest {
   /** See `SendPermit`. Default: may be sent at any time. */
   readonly permit?: SendPermit;
   /**
-   * From sending to the response's headers, default 30,000; unless it is a GET, to the end of its body, which is small. The body of a GET has no
-   * deadline: the caller aborts.
+   * From sending to the response's headers, default 30,000; unless it is a GET, to the end of its body, which is small. The body of a GET may take longer,
+   * but not stand still for that long; on the lane of watches it may, and the caller aborts.
    */
   readonly timeoutMs?: number;
 }

@@ -4,7 +4,7 @@ import { ConfigMap } from "../client/builtin-kinds.ts";
 import { createClient } from "../client/kube-client.ts";
 import { scriptedTransport, type ScriptedAnswer } from "../client/scripted-transport.fixture.ts";
 import { trackAnswers, type WriteRecord } from "./run.ts";
-import type { Client } from "../client/client.ts";
+import type { Answer, Client, CreateOptions } from "../client/client.ts";
 
 const name = { namespace: "a", name: "b" };
 const metadata = { ...name, uid: "u", resourceVersion: "7", labels: { l: "1" } };
@@ -55,17 +55,19 @@ it("records what a read found, and nothing where it found nothing", async () => 
   expect(await recordsOf((client) => client.get(ConfigMap, name), missing)).toEqual([]);
 });
 
-it("records what is known of the fields of the object, by the answer or by what was sent", async () => {
+it("records the object as it is after the write, if the answer is whole", async () => {
   const whole = { status: 200, body: { metadata, data: { k: "v" } } };
   const short = { status: 200, body: { kind: "PartialObjectMetadata", metadata } };
-  const contentOf = async (act: (client: Client) => Promise<unknown>, answer: ScriptedAnswer): Promise<unknown> =>
-    (await recordsOf(act, answer)).map((record) => record.type === "written" && record.content);
-  const sent = { metadata: name, data: { k: "sent" } };
-  expect(await contentOf((client) => client.mergePatch(ConfigMap, name, {}), whole)).toMatchObject([{ isWhole: true, object: { data: { k: "v" } } }]);
-  expect(await contentOf((client) => client.create(ConfigMap, sent, { answer: "metadata" }), short)).toMatchObject([
-    { isWhole: true, object: { metadata, data: { k: "sent" } } },
-  ]);
-  expect(await contentOf((client) => client.mergePatch(ConfigMap, name, { data: { k: "sent" } }, { answer: "metadata" }), short)).toMatchObject([
-    { isWhole: false, object: { metadata, data: { k: "sent" } } },
-  ]);
+  const contentOf = async (answer: ScriptedAnswer, options: CreateOptions<Answer>, answersWhole = false): Promise<unknown> => {
+    const transport = scriptedTransport(answer);
+    const sender = { flow: "test", answersWhole: () => answersWhole };
+    const records: WriteRecord[] = [];
+    const client = trackAnswers(createClient(transport, { sender }), (record) => records.push(record), sender.answersWhole);
+    await client.create(ConfigMap, { metadata: name, data: { k: "sent" } }, options);
+    const [record] = records;
+    return [transport.requests[0]?.headers?.["accept"]?.includes("PartialObjectMetadata") ?? false, record?.type === "written" && record.content];
+  };
+  expect(await contentOf(whole, {})).toMatchObject([false, { data: { k: "v" } }]);
+  expect(await contentOf(short, { answer: "metadata" })).toEqual([true, undefined]);
+  expect(await contentOf(whole, { answer: "metadata" }, true)).toMatchObject([false, { data: { k: "v" } }]);
 });

@@ -2,7 +2,7 @@
 import type { Answer, Client, WriteOptions } from "../client/client.ts";
 import { keyOf, keyOfObject, type Kind, type KubeObject, type ObjectKey, type Stored } from "../client/kind.ts";
 import { isFinalDeletion } from "../client/response.ts";
-import { abortRace, type SendPermit } from "../client/transport.ts";
+import { abortRace, type Sender, type SendPermit } from "../client/transport.ts";
 import type { Clock } from "../clock.ts";
 import type { Outcome } from "./controller.ts";
 import { deadlineFailure, type Failure, failureOf } from "./failure.ts";
@@ -187,8 +187,8 @@ export type WriteRecord =
       readonly resourceVersion: string;
       /** Labels after the write: they decide which selections see it. */
       readonly labels: Readonly<Record<string, string>>;
-      /** What is known of the object after the write, for selections by field; `isWhole` if what is missing there is missing in the object. Default nothing. */
-      readonly content?: { readonly object: object; readonly isWhole: boolean };
+      /** The object after the write, for selections by field, if it was answered with. */
+      readonly content?: object;
     }
   | { readonly type: "deleted"; readonly kind: Kind; readonly key: ObjectKey; readonly uid: string | undefined };
 
@@ -197,49 +197,43 @@ export type WriteRecord =
 /**
  * A client like `client` that calls `onAnswer` once for each write that the server confirmed and stored, and for each object that `get` found,
  * before the promise resolves. A read counts because decisions are made on it: if the cache is older and what was read changes back before the cache
- * has seen it, no change of the cache would follow.
+ * has seen it, no change of the cache would follow. `answersWhole`: as in the `Sender` of the client.
  */
-export function trackAnswers(client: Client, onAnswer: (record: WriteRecord) => void): Client {
-  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, { dryRun, answer, sent, isWhole = true }: Sent): Seen => {
+export function trackAnswers(
+  client: Client,
+  onAnswer: (record: WriteRecord) => void,
+  answersWhole: NonNullable<Sender["answersWhole"]> = () => false,
+): Client {
+  const written = <Seen extends Stored<KubeObject>>(kind: Kind, object: Seen, { dryRun, answer }: WriteOptions<Answer> = {}): Seen => {
     const { uid, resourceVersion, labels = {} } = object.metadata;
     // Reviews, such as SelfSubjectAccessReview, are answered and not stored: they have no version.
     if (dryRun || !resourceVersion) return object;
     const key = keyOfObject(object);
-    // Of an answer in metadata, the rest is what was sent.
-    const content = answer === "metadata" ? { object: { ...sent, ...object }, isWhole } : { object, isWhole: true };
+    const isWhole = answer !== "metadata" || answersWhole(kind);
+    const record = { type: "written", kind, key, uid, resourceVersion, labels, ...(isWhole && { content: object }) } as const;
     // Taking the last finalizer off an object that is being deleted removes it.
-    onAnswer(isFinalDeletion(object) ? { type: "deleted", kind, key, uid } : { type: "written", kind, key, uid, resourceVersion, labels, content });
+    onAnswer(isFinalDeletion(object) ? { type: "deleted", kind, key, uid } : record);
     return object;
   };
   return {
     async get(kind, name, signal) {
       const object = await client.get(kind, name, signal);
-      return object && written(kind, object, {});
+      return object && written(kind, object);
     },
     list: (kind, selection, signal) => client.list(kind, selection, signal),
-    create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), { ...options, sent: object }),
-    replace: async (kind, object, options, signal) =>
-      written(kind, await client.replace(kind, object, options, signal), { ...options, sent: object }),
-    apply: async (kind, object, options, signal) => written(kind, await client.apply(kind, object, options, signal), { ...options, sent: object }),
-    jsonPatch: async (kind, name, patch, options, signal) =>
-      written(kind, await client.jsonPatch(kind, name, patch, options, signal), { ...options, isWhole: false }),
-    mergePatch: async (kind, name, patch, options, signal) =>
-      written(kind, await client.mergePatch(kind, name, patch, options, signal), { ...options, sent: patch, isWhole: false }),
+    create: async (kind, object, options, signal) => written(kind, await client.create(kind, object, options, signal), options),
+    replace: async (kind, object, options, signal) => written(kind, await client.replace(kind, object, options, signal), options),
+    apply: async (kind, object, options, signal) => written(kind, await client.apply(kind, object, options, signal), options),
+    jsonPatch: async (kind, name, patch, options, signal) => written(kind, await client.jsonPatch(kind, name, patch, options, signal), options),
+    mergePatch: async (kind, name, patch, options, signal) => written(kind, await client.mergePatch(kind, name, patch, options, signal), options),
     async delete(kind, name, options, signal) {
       const waiting = await client.delete(kind, name, options, signal);
-      if (waiting) return written(kind, waiting, { ...options, isWhole: false });
+      // What waits was there before: a cache that selects it has it.
+      if (waiting) return written(kind, waiting, { ...options, answer: "metadata" });
       if (!options?.dryRun) onAnswer({ type: "deleted", kind, key: keyOf(name), uid: options?.uid });
       return undefined;
     },
     deleteCollection: (kind, selection, options, signal) => client.deleteCollection(kind, selection, options, signal),
     request: (request, signal) => client.request(request, signal),
   };
-}
-
-/** How a write was made. */
-interface Sent extends WriteOptions<Answer> {
-  /** What was sent, if it has the form of the object. */
-  readonly sent?: object;
-  /** Whether it was the whole object. */
-  readonly isWhole?: boolean;
 }

@@ -4,8 +4,9 @@ import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import type { Logger } from "../observe/logger.ts";
-import { type ReportedOutcome, TerminalError, TransientError, WaitingError } from "./failure.ts";
+import { type Report, type ReportedOutcome, TerminalError, TransientError, WaitingError } from "./failure.ts";
 import { deaf, runnerRig } from "./runner-rig.fixture.ts";
+import { thingKind } from "./small-world.fixture.ts";
 
 const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] = [
   ["transient", new TransientError("busy", { reason: "Busy" }), { code: "Transient", reason: "Busy", message: "busy" }, "retried"],
@@ -202,4 +203,23 @@ test("a report that fails or hangs breaks nothing and holds no other key", async
   for (const name of ["a", "b", "c"]) world.put(name, 2);
   await clock.advance(12_000);
   expect(runs).toEqual(["test/a", "test/b", "test/c", "test/a", "test/c"]);
+});
+
+test("what an earlier process reported is looked for until it is found, and then taken back", async () => {
+  let looks = 0;
+  const standing = async (): Promise<readonly string[]> => {
+    if (++looks < 3) throw new ApiError("list things", 500, { reason: "InternalError" });
+    return ["test/a"];
+  };
+  const told: (readonly [string, ReportedOutcome | undefined])[] = [];
+  const report = Object.assign(async ({ key, outcome }: Report) => void told.push([key, outcome]), { standing });
+  const { clock, world, lead } = runnerRig(async () => {}, { primary: thingKind }, { report });
+  world.put("a", 1);
+  const term = lead();
+  await clock.advance(1_000);
+  expect([looks, told]).toEqual([1, []]);
+  await clock.advance(60_000);
+  expect([looks, told]).toEqual([3, [["test/a", undefined]]]);
+  term.stop();
+  await term.ended;
 });

@@ -1,16 +1,17 @@
 // Runs a controller: sets it up once, and works on its keys during every term it is given.
 import { type AnyWatch, type AnyWatchOptions, type Cache, type Watch } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
+import { selectsByContent } from "../cache/write-tracker.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, ObjectKey } from "../client/kind.ts";
 import type { ServerClock } from "../client/observed-transport.ts";
 import type { Sender } from "../client/transport.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, sleep } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
+import { backoffDelayMs, defaultBackoff, KeyBackoff } from "../queue/backoff.ts";
 import { clampedDelayMs } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type Reconcile,
   type Run,
 } from "./controller.ts";
-import { type Failure, failureOf, type Reporter } from "./failure.ts";
+import { type Failure, failureOf, refusalBackoff, type Reporter } from "./failure.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
 import { type Operator, ownersOf } from "./owned-objects.ts";
 import { permitOf, type Term, trackAnswers, type WriteRecord } from "./run.ts";
@@ -145,8 +146,9 @@ export class ControllerRunner {
       observer,
       dryRun: options.dryRun ?? false,
       trackedClient: (permit, onWrite) => {
-        const sending = sendingAs(options.client, { flow: name, permit });
-        return options.dryRun ? sending : trackAnswers(sending, onWrite);
+        const answersWhole = (kind: Kind): boolean => this.#selectsByContent(kind);
+        const sending = sendingAs(options.client, { flow: name, permit, answersWhole });
+        return options.dryRun ? sending : trackAnswers(sending, onWrite, answersWhole);
       },
       whenObserved: (write) => this.#whenObserved(write, log),
       report: (failure, run) => this.#report(reconcile, failure, run),
@@ -291,20 +293,28 @@ export class ControllerRunner {
     if (!failure) this.#reported.delete(key);
   }
 
-  /** What an earlier process has reported is taken back too, once a run succeeds. */
+  /** What an earlier process has reported is taken back too, once a run succeeds. It is looked for until it has been found, or the term is over. */
   async #findReported(session: LeadershipTerm, signal: AbortSignal): Promise<void> {
-    const { report, log, dryRun = false } = this.#options;
+    const { report, log, clock, random, dryRun = false } = this.#options;
     const { primary, name } = this.definition;
     if (!primary || !report?.standing || dryRun) return;
-    try {
-      for (const key of await report.standing(primary, name, signal)) {
-        if (!this.#reported.has(key)) this.#reported.set(key, { sinceMs: this.#options.clock.monotonic(), primary });
-        session.enqueue(key, {});
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        for (const key of await report.standing(primary, name, signal)) {
+          if (!this.#reported.has(key)) this.#reported.set(key, { sinceMs: clock.monotonic(), primary });
+          session.enqueue(key, {});
+        }
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const { reason, message, unexpected } = failureOf(error);
+        log.warn(
+          { controller: name, reason, error: message, ...unexpected },
+          "could not look for conditions that an earlier process has set; trying again",
+        );
+        // Rejects when the term is over, and then nothing is looked for.
+        await sleep(clock, backoffDelayMs(failures, refusalBackoff, random), signal).catch(() => undefined);
       }
-    } catch (error) {
-      if (signal.aborted) return;
-      const { reason, message, unexpected } = failureOf(error);
-      log.warn({ controller: name, reason, error: message, ...unexpected }, "could not look for conditions that an earlier process has set");
     }
   }
 
@@ -322,6 +332,10 @@ export class ControllerRunner {
   #mayWrite(): boolean {
     for (const session of this.#sessions) if (session.mayWrite) return true;
     return false;
+  }
+
+  #selectsByContent({ group, plural }: Kind): boolean {
+    return this.#caches.values().some(({ kind, selection }) => kind.plural === plural && kind.group === group && selectsByContent(selection));
   }
 
   async #whenObserved(write: WriteRecord, log: Logger): Promise<boolean> {

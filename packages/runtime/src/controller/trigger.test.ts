@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Change } from "../cache/cache.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import { initialListPriority } from "../queue/work-queue.ts";
-import { SmallWorld } from "./small-world.fixture.ts";
-import { annotationsChanged, cacheTrigger, type Enqueue, generationChanged, labelsChanged } from "./trigger.ts";
+import { SmallWorld, type Thing } from "./small-world.fixture.ts";
+import { annotationsChanged, cacheTrigger, type Enqueue, generationChanged, labelsChanged, statesOf } from "./trigger.ts";
 
 /** A listener to a world with the things a, b and c, and what it asked for. */
 function listen() {
@@ -66,5 +66,31 @@ describe("changes that count", () => {
     world.put("a", 3);
     stop();
     expect(asked).toEqual(["test/a"]);
+  });
+});
+
+describe("a trigger whose functions throw", () => {
+  /** What is asked for while a thing goes from one size to another; even sizes cannot be read. */
+  function askedFor(sizes: readonly number[], source: Partial<Parameters<typeof cacheTrigger<Thing>>[0]>): readonly string[] {
+    const world = new SmallWorld();
+    const asked: string[] = [];
+    const { stop } = cacheTrigger({ cache: world.cache, ...source }, silentLog)((key) => void asked.push(key));
+    for (const size of sizes) world.put("a", size);
+    stop();
+    return asked;
+  }
+  const oddOnly = ({ size = 0 }: Pick<Thing, "size">): number => {
+    if (size % 2 === 0) throw new TypeError("even");
+    return size;
+  };
+
+  it("wakes the keys of the state that can be read, before or after", () => {
+    const keysOf = (change: Change<Thing>) => statesOf(change).map((thing) => `of ${oddOnly(thing)}`);
+    expect(askedFor([2, 3, 4, 6], { keysOf })).toEqual(["of 3", "of 3"]);
+  });
+
+  it("counts what cannot be judged", () => {
+    const when = (change: Change<Thing>) => "value" in change && oddOnly(change.value) > 1;
+    expect(askedFor([1, 2, 3], { when })).toEqual(["test/a", "test/a"]);
   });
 });

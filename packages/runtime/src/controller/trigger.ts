@@ -87,21 +87,49 @@ function keysOfUnreadable<V>({ cache, keysOf }: TriggerSource<V>, key: ObjectKey
   }
 }
 
-/** Makes a trigger. What `keysOf` throws is logged; the keys of that one change are lost, everything else goes on. */
+/** The states of a change one by one, as if the one had gone and the other appeared. */
+function partsOf<V>(change: Change<V>): readonly Change<V>[] {
+  const { key } = change;
+  return [
+    ...("previous" in change ? [{ type: "deleted", key, previous: change.previous } as const] : []),
+    ...("value" in change ? [{ type: "added", key, value: change.value, initial: false } as const] : []),
+  ];
+}
+
+/**
+ * Makes a trigger. What `when` and `keysOf` throw is logged: a change that `when` cannot judge counts, and of one whose keys cannot be told, those of each of
+ * its states that can be read are woken. Otherwise an object that could not be read before would not be seen to have become well.
+ */
 export function cacheTrigger<V>(source: TriggerSource<V>, log: Logger): Trigger {
   const { cache, keysOf = (change: Change<V>) => [change.key], when = () => true } = source;
+  const failed = (change: Change<V>, error: unknown, what: string): void =>
+    log.error({ kind: cache.kind.kind, object: change.key, change: change.type, ...safeErrorSummary(error) }, what);
+  const counts = (change: Change<V>): boolean => {
+    try {
+      return when(change);
+    } catch (error) {
+      failed(change, error, "a trigger could not tell whether a change counts; it counts");
+      return true;
+    }
+  };
+  const keysFor = (change: Change<V>): readonly ObjectKey[] => {
+    try {
+      // Taken apart here: what the types promise to be a list may be none.
+      return [...keysOf(change)];
+    } catch (error) {
+      const parts = partsOf(change);
+      if (parts.length > 1) return parts.flatMap(keysFor);
+      failed(change, error, "a trigger could not name the keys of an object; they run only when something else changes");
+      return [];
+    }
+  };
   return (enqueueChanged) => {
     const hearUnreadable = (object: ObjectKey, enqueue = enqueueChanged): void => {
       for (const key of keysOfUnreadable(source, object)) enqueue(key, {});
     };
     const hear = (change: Change<V>, enqueue = enqueueChanged): void => {
       const priority = change.type === "added" && change.initial ? initialListPriority : 0;
-      try {
-        if (when(change)) for (const key of keysOf(change)) enqueue(key, { priority });
-      } catch (error) {
-        const fields = { kind: cache.kind.kind, object: change.key, change: change.type, ...safeErrorSummary(error) };
-        log.error(fields, "a trigger could not name the keys of a change; they run only when something else changes");
-      }
+      if (counts(change)) for (const key of keysFor(change)) enqueue(key, { priority });
     };
     function* replay(enqueue: Enqueue): Generator<void> {
       for (const [key, value] of cache.entries()) yield hear({ type: "added", key, value, initial: true }, enqueue);

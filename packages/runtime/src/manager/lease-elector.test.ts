@@ -96,3 +96,46 @@ test("a lease that is given back has a new holder within a second, whenever that
     await Promise.all(ended);
   }
 });
+
+test("a machine that was suspended, during which only the wall clock went on, does not act on what it held before", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const { elector, terms } = elect(clock, server, () => true);
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(1_000);
+  expect(elector.held).toBe(true);
+  // Less than the deadline, and a clock that is set back: nothing was slept through that counts.
+  clock.jumpWall(5_000);
+  expect(elector.held).toBe(true);
+  clock.jumpWall(-3_600_000);
+  expect(elector.held).toBe(true);
+  await clock.advance(5_000);
+  expect([elector.held, terms]).toEqual([true, ["began"]]);
+
+  clock.jumpWall(30_000);
+  // Before any timer fires.
+  expect(elector.held).toBe(false);
+  await clock.advance(5_000);
+  expect(terms).toEqual(["began", "ended", "began"]);
+  stop.abort();
+  await clock.advance(2_000);
+  await ended;
+});
+
+test("a machine that was suspended leaves to others what they have taken meanwhile", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const { elector, terms } = elect(clock, server, () => true);
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(1_000);
+  clock.jumpWall(30_000);
+  const taken = server.leases.get("demo");
+  server.put({ metadata: { ...taken?.metadata, name: "demo" }, spec: { ...taken?.spec, holderIdentity: "other" } }, "replace");
+  await clock.advance(5_000);
+  expect([elector.held, terms]).toEqual([false, ["began", "ended"]]);
+  stop.abort();
+  await clock.advance(2_000);
+  await ended;
+});

@@ -54,12 +54,16 @@ export type ElectionProblem = { readonly type: "forbidden"; readonly rule: strin
  * sent, which is before any other replica may take the lease; its `isValid` says so by the clock even if this process stood still meanwhile.
  * The lease is given back only after `lead` has resolved. Losing a lease is no error: the election goes on.
  *
+ * A machine that slept is noticed by its wall clock, if that has gone on; one whose wall clock is set forward ends a term for nothing, and takes the lease again.
+ *
  * Assumption: the monotonic clocks of two replicas run at the same speed to within `leaseDurationMs / renewDeadlineMs`.
  * Caveat: a request that was sent while the lease was held can reach the API server after it was lost.
  */
 export class LeaseElector {
   readonly #options: ElectorOptions;
   #state: LeaseState = { type: "unknown" };
+  /** By how much the wall clock was ahead of the monotonic one at the last renewal. */
+  #wallAheadMs = 0;
   #problem: ElectionProblem | undefined;
   #wake: () => void = () => {};
   #onLost: () => void = () => {};
@@ -70,7 +74,14 @@ export class LeaseElector {
 
   /** Whether this process may act now. */
   get held(): boolean {
-    return this.#options.clock.monotonic() < validUntilMs(this.#state, this.#options);
+    return this.#nowMs() < validUntilMs(this.#state, this.#options);
+  }
+
+  /** Monotonic time, and what the machine has slept since the last renewal: the monotonic clock stands still meanwhile, and the wall clock does not. */
+  #nowMs(): number {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonic();
+    return nowMs + Math.max(0, clock.now() - nowMs - this.#wallAheadMs);
   }
 
   get problem(): ElectionProblem | undefined {
@@ -127,7 +138,7 @@ export class LeaseElector {
   }
 
   async #takeOrRenew(signal: AbortSignal): Promise<void> {
-    this.#step({ type: "passed", atMs: this.#options.clock.monotonic() });
+    this.#step({ type: "passed", atMs: this.#nowMs() });
     const renewing = isOurs(this.#state);
     // Twice, because a renewal whose answer was lost makes the next one fail although the lease is still ours.
     for (let tries = 0; tries < 2; tries++) {
@@ -142,14 +153,15 @@ export class LeaseElector {
 
   async #write(signal: AbortSignal): Promise<void> {
     const { clock, store, lease: name } = this.#options;
-    const sentMs = clock.monotonic();
-    const action = nextLeaseAction(this.#state, this.#options, { nowMs: sentMs, wallMs: clock.now() });
+    const [sentMs, wallMs] = [clock.monotonic(), clock.now()];
+    const action = nextLeaseAction(this.#state, this.#options, { nowMs: sentMs, wallMs });
     if (action.type === "wait" || action.type === "read") return;
     try {
       const written =
         action.type === "create"
           ? await store.create({ metadata: { name }, spec: action.spec }, signal)
           : await store.replace({ ...action.lease, spec: action.spec }, signal);
+      this.#wallAheadMs = wallMs - sentMs;
       this.#step({ type: "written", lease: written, sentMs });
     } catch (error) {
       if (!isApiError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
@@ -221,7 +233,7 @@ export class LeaseElector {
     if (this.held) await this.#release();
     this.#onLost = () => {};
     signal.removeEventListener("abort", giveUp);
-    this.#step({ type: "passed", atMs: clock.monotonic() });
+    this.#step({ type: "passed", atMs: this.#nowMs() });
     onChange(false);
     if (lost) log.warn({ lease }, "lease lost; work under it has stopped and the election goes on");
   }

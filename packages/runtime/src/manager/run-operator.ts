@@ -19,6 +19,7 @@ import { SeriesEventRecorder } from "../observe/events.ts";
 import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
 import { createLogger, type Logger } from "../observe/logger.ts";
 import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
+import { safeErrorSummary } from "../observe/redaction.ts";
 import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "../observe/runtime-metrics.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
@@ -129,18 +130,40 @@ export interface StartedOperator {
 /** Aborts when the process is asked to stop, by SIGTERM or SIGINT. The second such signal ends it at once: nobody should have to reach for SIGKILL. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.abort(new Error(`received ${name}`)));
+  const names = ["SIGTERM", "SIGINT"] as const;
+  const onSignal = (received: NodeJS.Signals): void => {
+    // Both: a supervisor's SIGTERM may be followed by somebody's Ctrl-C.
+    for (const name of names) process.off(name, onSignal);
+    stop.abort(new Error(`received ${received}`));
+  };
+  for (const name of names) process.on(name, onSignal);
   return stop.signal;
+}
+
+/**
+ * Ends the process on an error that nobody caught, as Node does, which would print the error's words and the line of code: either may hold a secret. Whoever
+ * listens for such errors already is left to it. Returns what takes this back.
+ */
+function endOnUncaught(log: Logger): () => void {
+  if (process.listenerCount("uncaughtException") > 0) return () => undefined;
+  const onUncaught = (error: unknown): void => {
+    log.error({ ...safeErrorSummary(error) }, "an error that nobody caught ends the process");
+    process.exit(1);
+  };
+  process.on("uncaughtException", onUncaught);
+  return () => void process.off("uncaughtException", onUncaught);
 }
 
 /** How long Events that are still to be written may hold up the end. */
 const lastEventsMs = 2000;
 
-/** Runs until the signal aborts, and then ends in order. Rejects only for what makes a start impossible: an address that cannot be had, a controller whose set-up throws. */
+/** Runs until the signal aborts, and then ends in order; an error that nobody caught is logged without its words and ends the process. Rejects only for what makes a start impossible: an address that cannot be had, a controller whose set-up throws. */
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
   const { operator, connection, clock = systemClock, random = systemRandom, env = process.env, dryRun = false } = options;
   const slice = sharedTimeSlice(clock);
   const log = options.log ?? createLogger();
+  using stopEnding = new DisposableStack();
+  stopEnding.defer(endOnUncaught(log));
   const metrics = createMetrics();
   const { maxHeadBytes, ...bodyLimits } = options.answerLimits ?? {};
   const wire =

@@ -203,6 +203,17 @@ describe("SeriesEventRecorder", () => {
     expect(await dropped()).toEqual(['runtime_events_dropped_total{cause="queue"} 1999']);
   });
 
+  test("a namespace in which much happens keeps no Event of another from being written", async () => {
+    const { clock, events, state, stored } = setUp();
+    state.fault = "down";
+    for (let i = 0; i < 3000; i++) events.record({ ...published, object: { namespace: "default", name: `web-${i}` } });
+    events.record({ ...published, object: { namespace: "kube-system", name: "web" } });
+    await clock.advance(0);
+    state.fault = "none";
+    await clock.advance(60_000);
+    expect((await stored()).filter(({ metadata }) => metadata.namespace === "kube-system")).toHaveLength(1);
+  });
+
   test("writes what is pending when it is closed, and takes no more", async () => {
     const { clock, events, recorder, stored, dropped } = setUp();
     for (let i = 0; i < 3; i++) events.record(published);

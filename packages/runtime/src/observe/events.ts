@@ -6,6 +6,7 @@ import { apiVersionOf, type Kind, type ObjectName, resourceOf } from "../client/
 import { type Clock, sleep, type Timer } from "../clock.ts";
 import { LruMap } from "../lru-map.ts";
 import { formatMicroTime } from "../manager/lease-state.ts";
+import { FairQueue } from "../queue/fair-queue.ts";
 import type { Random } from "../random.ts";
 import { fullBucket, takeToken, type TokenBucket } from "../rate-limit.ts";
 import type { Logger } from "./logger.ts";
@@ -79,7 +80,8 @@ export class SeriesEventRecorder {
   readonly #closed = new AbortController();
   readonly #warned = new Set<string>();
   readonly #listeners = new Set<(event: Event) => void>();
-  readonly #queue: Series[] = [];
+  /** Whoever makes many things happen in a namespace keeps no Event of another from being written. */
+  readonly #queue = new FairQueue<Series>({ most: maxQueued, ownerOf: ({ event }) => event.metadata.namespace ?? "" });
   #draining: Promise<void> | undefined;
   #rewrite: Timer | undefined;
   #sequence = 0;
@@ -169,13 +171,14 @@ export class SeriesEventRecorder {
 
   #enqueue(series: Series): void {
     if (series.queued) return;
-    if (this.#queue.length >= maxQueued) {
-      // Forgotten, so that the next of its sort is a first one again.
-      this.#series.delete(series.key);
-      return this.#dropped("queue");
-    }
     series.queued = true;
-    this.#queue.push(series);
+    const displaced = this.#queue.push(series);
+    if (displaced) {
+      displaced.queued = false;
+      // Forgotten, so that the next of its sort is a first one again.
+      this.#series.delete(displaced.key);
+      this.#dropped("queue");
+    }
     this.#draining ??= this.#drain();
   }
 

@@ -31,6 +31,9 @@ describe("redactText", () => {
     ['spec.password: Invalid value: "hunter2', "spec.password: [redacted] value: [redacted]"],
     ["spec.a: Unsupported value: 4711, spec.b: Duplicate value: x", "spec.a: Unsupported value: [redacted], spec.b: Duplicate value: [redacted]"],
     ["db-password=hunter2, retry", "db-password=[redacted], retry"],
+    ["aws_secret_access_key = hunter2", "aws_secret_access_key = [redacted]"],
+    ["Server=db;Pwd=hunter2;Encrypt=yes", "Server=db;Pwd=[redacted];Encrypt=yes"],
+    ["-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "[redacted]"],
     ["token: 0123456789abcdef0123", "token: [redacted]"],
     ['{"kind":"Secret","data":{"a":"aHVudGVyMg=="}}', '{"kind":"Secret","data":"[redacted]"}'],
     [
@@ -120,6 +123,41 @@ describe("redactData", () => {
       metadata: { name: "a" },
       data: { a: "b" },
     });
+  });
+
+  test.each<[string, unknown, unknown]>([
+    ["a variable of a container", { name: "DB_PASSWORD", value: "hunter2" }, { name: "DB_PASSWORD", value: "[redacted]" }],
+    ["a variable named after a secret", { name: "SHOP_SECRET", value: "hunter2" }, { name: "SHOP_SECRET", value: "[redacted]" }],
+    ["another variable", { name: "LEVEL", value: "info" }, { name: "LEVEL", value: "info" }],
+    ["a header", { name: "Authorization", value: "hunter2" }, { name: "Authorization", value: "[redacted]" }],
+    ["an operation on a Secret", { op: "add", path: "/data/a", value: "hunter2" }, { op: "add", path: "/data/a", value: "[redacted]" }],
+    ["an operation on all of it", { op: "replace", path: "", value: { a: "b" } }, { op: "replace", path: "", value: "[redacted]" }],
+    ["an operation on a password", { op: "test", path: "/spec/password", value: "x" }, { op: "test", path: "/spec/password", value: "[redacted]" }],
+    ["another operation", { op: "add", path: "/spec/replicas", value: 3 }, { op: "add", path: "/spec/replicas", value: 3 }],
+    ["a Secret without metadata", { type: "kubernetes.io/tls", data: { a: "b" } }, { type: "kubernetes.io/tls", data: "[redacted]" }],
+    ["a login to a registry", { auths: { "r.example": { auth: "aA==" } } }, { auths: { "r.example": { auth: "[redacted]" } } }],
+    [
+      "other names",
+      { secretKey: "x", secret_key: "x", pwd: "x", credentials: {} },
+      Object.fromEntries(["secretKey", "secret_key", "pwd", "credentials"].map((name) => [name, "[redacted]"])),
+    ],
+  ])("knows %s", (_, value, shown) => {
+    expect(data({ value })).toEqual({ value: shown });
+  });
+
+  test("never throws, whatever reading a value does, and says nothing of what was thrown", () => {
+    const fail = (): never => {
+      throw new Error("hunter2");
+    };
+    const getter = Object.defineProperty({}, "a", { enumerable: true, get: fail });
+    expect(data({ a: getter, b: new Proxy({}, { ownKeys: fail }), c: { toJSON: fail }, d: [getter, 1], e: "ok" })).toEqual({
+      a: "[unreadable]",
+      b: "[unreadable]",
+      c: "[unreadable]",
+      d: ["[unreadable]", 1],
+      e: "ok",
+    });
+    expect(data(getter)).toBe("[unreadable]");
   });
 
   test("keeps the public part of a key", () => {

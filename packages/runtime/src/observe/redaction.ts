@@ -8,7 +8,7 @@ import { runtimeLimits } from "../limits.ts";
  * (`secret=shop/tls`, `key=shop/web`), and the values of Secrets are found by the shape of the object around them.
  */
 const secretName =
-  /(?:pass(?:word|wd|phrase)|(?<!continue)token|(?:proxy-)?authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|(?:secret|shared|account)[-_]?access[-_]?key|client-?key-?data|\.key|\.dockerconfigjson|\.dockercfg|last-applied-configuration)$/i;
+  /(?:pass(?:word|wd|phrase)|pwd|credentials?|(?<!continue)token|(?:proxy-)?authorization|cookie|client[-_]?secret|secret[-_]?key|api[-_]?key|private[-_]?key(?:[-_]?pem)?|(?:secret|shared|account)[-_]?access[-_]?key|client-?key-?data|\.key|\.dockerconfigjson|\.dockercfg|last-applied-configuration)$/i;
 
 /** Private parts of a JSON Web Key (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1). */
 const privateJwkMembers: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "oth", "k"]);
@@ -18,16 +18,34 @@ function isSecretField(name: string): boolean {
   return name.length < runtimeLimits.secretFieldName && secretName.test(name);
 }
 
-/** The members of an object that are secret because of what the object is: the data of a Secret, the private part of a JWK. */
+/**
+ * The members of an object that are secret because of what the object is: the data of a Secret, the private part of a JWK, the value of a variable or of a
+ * patch's operation, a login to a registry.
+ */
 function secretMembers(object: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   if ("kty" in object) return privateJwkMembers;
+  const { name, path, op } = object;
+  // A container's `env`, a cookie.
+  if ("value" in object && typeof name === "string" && (isSecretField(name) || /secret|_key$/i.test(name.slice(-64)))) return secretValue;
+  if (typeof op === "string" && typeof path === "string" && holdsSecret(path)) return secretValue;
+  if ("auth" in object && ("username" in object || "password" in object || "email" in object || Object.keys(object).length === 1))
+    return registryLogin;
   const isObject = typeof object.metadata === "object" && object.metadata !== null;
   // Items of lists carry no kind, so data counts as a Secret's unless the object says that it is something else.
-  if ("stringData" in object || object.kind === "Secret" || (isObject && "data" in object && object.kind === undefined)) return secretData;
+  const isTyped = typeof object.type === "string" && /^(?:Opaque$|(?:\w+\.)?kubernetes\.io\/|helm\.sh\/)/.test(object.type);
+  if ("stringData" in object || object.kind === "Secret" || ((isObject || isTyped) && "data" in object && object.kind === undefined))
+    return secretData;
   return none;
 }
 
+/** Whether an operation of a JSON patch may write what is secret: into the data of a Secret, or to a field of such a name. */
+function holdsSecret(path: string): boolean {
+  return path === "" || /^\/(?:data|stringData)(?:\/|$)/.test(path) || isSecretField(path.slice(path.lastIndexOf("/") + 1));
+}
+
 const secretData: ReadonlySet<string> = new Set(["data", "stringData"]);
+const secretValue: ReadonlySet<string> = new Set(["value"]);
+const registryLogin: ReadonlySet<string> = new Set(["auth"]);
 const none: ReadonlySet<string> = new Set();
 
 /** What stands where a secret stood. */
@@ -35,15 +53,15 @@ export const redacted = "[redacted]";
 
 /** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
 const suspicious =
-  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"| value: |\.key|:\/\/[^/\s]*@|stringData/i;
+  /-----BEGIN|LS0tLS1|eyJ|ZXlK|bearer|basic |pass|pwd ?=|token|authorization|cookie|secret|(?:api|private|access)[-_]?key|key-data|"kty"| value: |\.key|:\/\/[^/\s]*@|stringData/i;
 
 /** How the name of a secret field ends. What stands before it does not matter and is not matched, or long words would take quadratic time. */
-const secretWord = String.raw`(?:pass(?:word|wd|phrase)|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
+const secretWord = String.raw`(?:pass(?:word|wd|phrase)|pwd|token|authorization|cookie|client[-_]?secret|api[-_]?key|private[-_]?key|access[-_]?key|client-key-data|\.key)`;
 
 /** What to look for and what to put in its place, in this order. */
 const rules: readonly (readonly [RegExp, string])[] = [
   // Private keys, also where the end was cut off; the public kinds (CERTIFICATE, PUBLIC KEY) may stay.
-  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g, redacted],
+  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g, redacted],
   // The same in base64, as Secrets hold it: what starts with `-----BEGIN`.
   [/LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]*/g, redacted],
   // JWTs and whatever else is base64url of JSON, whole or cut; and those once more in base64.
@@ -61,8 +79,8 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/\b([Bb]earer|[Bb]asic|BEARER|BASIC)(\s+)(?:(?=\S*(?:[\d_~+/=]|[a-z][A-Z]))[\w.~+/=:-]{6,}|[\w.~+/=:-]{16,})/g, `$1$2${redacted}`],
   // "password": "…" as in JSON, also escaped. A quote after a backslash that is not the delimiter's own does not end the value.
   [new RegExp(String.raw`(${secretWord}\\{0,8}["']\s*:\s*)(\\{0,8}["'])(?:(?!(?<!\\)\2)[\s\S])*(?:\2|$)`, "gi"), `$1$2${redacted}$2`],
-  // password=…, as in URLs, forms and command lines.
-  [new RegExp(String.raw`(${secretWord}=)(?!\[redacted\]|(?:bearer|basic|negotiate)\s)(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
+  // password=…, as in URLs, forms and command lines, and password = … as in settings.
+  [new RegExp(String.raw`(${secretWord} ?= ?)(?!\[redacted\]|(?:bearer|basic|negotiate)\s)(?:"[^"]*"|'[^']*'|[^\s,;&"']+)`, "gi"), `$1${redacted}`],
   // password: … as in YAML and headers. `token: expired` is an error message: words without a digit stay unless the name leaves no doubt.
   [new RegExp(String.raw`((?:password|passwd|passphrase|client[-_]?secret)\s*:\s+)(?!\[redacted\])["']?[^\s,;"']+["']?`, "gi"), `$1${redacted}`],
   [new RegExp(String.raw`(${secretWord}\s*:\s+)(?!\[redacted\])(?=\S*\d)["']?[^\s,;"']{12,}["']?`, "gi"), `$1${redacted}`],
@@ -85,12 +103,22 @@ const { loggedLevels: deepest, loggedMembers: maxValues } = runtimeLimits;
 
 /**
  * The value with every secret replaced: in strings by what they look like, in objects also by the names of fields and by what the object is.
- * Returns the value itself when there is nothing to replace. Errors become what `describeError` makes of them, binary data its length.
+ * Returns the value itself when there is nothing to replace. Never throws. Errors become what `describeError` makes of them, binary data its length.
  */
 export function redactData(value: unknown, describeError: (error: Error) => unknown): unknown {
   let values = 0;
   const above: object[] = [];
   const visit = (current: unknown): unknown => {
+    const levels = above.length;
+    try {
+      return visitParts(current);
+    } catch {
+      // A getter, a proxy: the words of what it throws may be anything.
+      above.length = levels;
+      return "[unreadable]";
+    }
+  };
+  const visitParts = (current: unknown): unknown => {
     if (typeof current === "string") return redactText(current);
     if (typeof current === "bigint" || typeof current === "symbol") return String(current);
     if (typeof current === "function") return "[function]";

@@ -1,7 +1,7 @@
 // The queue's promises, one by one.
 import { expect, test } from "vitest";
 import { VirtualClock } from "../testing/virtual-clock.ts";
-import { WorkQueue, initialListPriority } from "./work-queue.ts";
+import { clampedDelayMs, WorkQueue, initialListPriority } from "./work-queue.ts";
 
 function setUp() {
   const clock = new VirtualClock();
@@ -41,6 +41,29 @@ test("live changes overtake the initial list, and raise a key that is in it", ()
   queue.add("c");
   queue.add("d");
   expect(takeAll()).toEqual(["c", "d", "a", "b"]);
+});
+
+test("a priority that is no number does not upset the order of the others", () => {
+  const { queue, takeAll } = setUp();
+  for (const [key, priority] of Object.entries({ a: 0, b: Number.NaN, c: 5, d: Number.NaN, e: 10, f: -3, g: Infinity, h: -Infinity, i: 7 }))
+    queue.add(key, { priority });
+  queue.add("f", { priority: Number.NaN });
+  expect(takeAll()).toEqual(["g", "e", "i", "c", "a", "b", "d", "f", "h"]);
+});
+
+test.each<[unknown, number]>([
+  [Number.NaN, 1_000],
+  [0, 1_000],
+  [-5, 1_000],
+  [5n, 1_000],
+  [Symbol("soon"), 1_000],
+  ["7", 1_000],
+  [null, 1_000],
+  [new Date(0), 1_000],
+  [0.5, 10],
+  [Infinity, 315_360_000_000],
+])("a delay of %s counts as %i ms", (askedMs, delayMs) => {
+  expect(clampedDelayMs(askedMs)).toBe(delayMs);
 });
 
 test("of two delays the earlier counts, and an add without delay supersedes both", async () => {

@@ -14,20 +14,20 @@ const unclearDelayMs = 1_000;
 
 /** How to add a key. */
 export interface AddOptions {
-  /** Higher runs first; default 0. */
+  /** Higher runs first; default 0, which is also what counts for what is no number. */
   readonly priority?: number;
   /** Not before that long from now; see `clampedDelayMs` for what is taken. Default: at once. */
   readonly afterMs?: number;
 }
 
 /** The delay that an asked one counts as: from 10 ms to ten years, and a second for zero, for less and for what is no number. */
-export function clampedDelayMs(askedMs: number): number {
-  return askedMs > 0 ? Math.min(Math.max(askedMs, minDelayMs), maxDelayMs) : unclearDelayMs;
+export function clampedDelayMs(askedMs: unknown): number {
+  return typeof askedMs === "number" && askedMs > 0 ? Math.min(Math.max(askedMs, minDelayMs), maxDelayMs) : unclearDelayMs;
 }
 
 /** True for delays that nobody means; short ones are only rounded up. */
-function isOddDelay(askedMs: number): boolean {
-  return !(askedMs > 0 && askedMs <= maxDelayMs);
+function isOddDelay(askedMs: unknown): boolean {
+  return !(typeof askedMs === "number" && askedMs > 0 && askedMs <= maxDelayMs);
 }
 
 /** A key that was handed out. */
@@ -100,9 +100,11 @@ export class WorkQueue {
   }
 
   /** Asks for a run of the key. Does nothing once the queue is closed. */
-  add(key: string, { priority = 0, afterMs }: AddOptions = {}): void {
+  add(key: string, { priority: asked = 0, afterMs }: AddOptions = {}): void {
     if (this.#closed) return;
     this.#promote();
+    // Neither above nor below another, it would upset the order of all.
+    const priority = Number.isNaN(asked) ? 0 : asked;
     const nowMs = this.#clock.monotonic();
     const dueMs = nowMs + (afterMs === undefined ? 0 : this.#delayMs(key, afterMs));
     if (this.#taken.has(key)) {

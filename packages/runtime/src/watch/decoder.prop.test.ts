@@ -217,3 +217,37 @@ describe("watch decoders", () => {
     expect(decodeAll(new JsonWatchDecoder(finishMetadata, line.length), [Buffer.concat(Array.from({ length: 50 }, () => line))])).toHaveLength(50);
   });
 });
+
+describe("what has no name or no version is refused, in both encodings", () => {
+  const whole = { metadata: { name: "a", uid: "u", resourceVersion: "1" } } as SecretLike;
+  const without = (member: "name" | "resourceVersion"): SecretLike => ({ ...whole, metadata: { ...whole.metadata, [member]: "" } });
+  const decode = (decoder: WatchDecoder, bytes: Buffer): WireEvent | undefined => {
+    decoder.push(bytes);
+    return decoder.next();
+  };
+  const inProtobuf = (event: string, object: SecretLike): WireEvent | undefined =>
+    decode(new ProtobufWatchDecoder(readSecret, maxEventBytes), protobufFrame(event, envelope("Secret", secretMessage(object))));
+  const inJson = (event: string, object: SecretLike): WireEvent | undefined =>
+    decode(new JsonWatchDecoder(finishWhole(secretType), maxEventBytes), jsonLine(event, object));
+
+  it.each(["ADDED", "MODIFIED", "DELETED"])("in a watch: %s", (event) => {
+    for (const read of [inProtobuf, inJson]) {
+      expect(read(event, whole)).toMatchObject({ object: whole });
+      for (const member of ["name", "resourceVersion"] as const) expect(() => read(event, without(member))).toThrow("an object without metadata");
+    }
+    expect(() => decode(new ProtobufWatchDecoder(readSecret, maxEventBytes), protobufFrame(event, Buffer.alloc(0)))).toThrow(WireError);
+  });
+
+  it("in a bookmark", () => {
+    for (const read of [inProtobuf, inJson])
+      expect(() => read("BOOKMARK", without("resourceVersion"))).toThrow("a bookmark without a resourceVersion");
+  });
+
+  it("in a page", () => {
+    const page = envelope("SecretList", message([1, message([2, Buffer.from("7")])], [2, secretMessage(without("resourceVersion"))]));
+    expect(() => [...decodeProtobufPage(page, readSecret).objects]).toThrow("an object without metadata");
+    const items = [without("name")];
+    const json = Buffer.from(JSON.stringify({ metadata: { resourceVersion: "7" }, items }));
+    expect(() => [...decodeJsonPage(json, finishWhole(secretType)).objects]).toThrow("an object without metadata");
+  });
+});

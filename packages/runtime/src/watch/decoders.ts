@@ -216,13 +216,14 @@ export class ProtobufWatchDecoder implements WatchDecoder {
     const envelope = openEnvelope(reader, bytes, objectEnd);
     switch (type) {
       case "ADDED":
-        return { type: "added", object: this.#readObject(reader, envelope.end) };
+        return { type: "added", object: identified(this.#readObject(reader, envelope.end)) };
       case "MODIFIED":
-        return { type: "modified", object: this.#readObject(reader, envelope.end) };
+        return { type: "modified", object: identified(this.#readObject(reader, envelope.end)) };
       case "DELETED":
-        return { type: "deleted", object: this.#readObject(reader, envelope.end) };
+        return { type: "deleted", object: identified(this.#readObject(reader, envelope.end)) };
       case "BOOKMARK": {
         const { metadata } = readMetadataOnly(reader, envelope.end);
+        if (metadata.resourceVersion === "") throw new WireError("protobuf: a bookmark without a resourceVersion");
         const endOfInitialEvents = metadata.annotations?.[initialEventsEnd] === "true";
         return { type: "bookmark", resourceVersion: metadata.resourceVersion, endOfInitialEvents };
       }
@@ -258,7 +259,14 @@ function* readItems(
   reader.moveTo(start);
   while (reader.at < end) {
     const tag = reader.varint();
-    if (tag === blockField(2)) yield readObject(reader, reader.block());
+    if (tag === blockField(2)) yield identified(readObject(reader, reader.block()));
     else reader.skip(tag);
   }
+}
+
+/** Protobuf has empty texts where nothing was said. A watch that goes on from no version at all would be shown what exists, and not what has gone. */
+function identified(object: Stored<KubeObject>): Stored<KubeObject> {
+  const { name, resourceVersion } = object.metadata;
+  if (name === "" || resourceVersion === "") throw new WireError("protobuf: an object without metadata");
+  return object;
 }

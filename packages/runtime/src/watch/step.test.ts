@@ -110,6 +110,13 @@ describe("the way in", () => {
     expect(older.events).toEqual(["init"]);
     expect(older.input({ type: "go" }).effect).toEqual(firstPage);
   });
+
+  it("begins the list again, after a wait, when a page is followed by itself: a server that ignores the token would be asked for ever", () => {
+    const same = paging().input({ type: "answered" }).input({ type: "pageEnd", resourceVersion: "100", token: "t1" });
+    expect(same.state).toMatchObject({ problem: { error: "a page of the list is followed by itself" } });
+    expect(same.waitMs).toBeGreaterThan(0);
+    expect(same.input({ type: "go" }).effect).toEqual(firstPage);
+  });
 });
 
 describe("going on", () => {

@@ -232,6 +232,8 @@ function stepPaging<V>(state: StateOf<"paging">, input: WatchInput<V>, context: 
       // A page that is older than the first is of another history: what is stored was restored from a backup in the middle of the list.
       if (at && (compareResourceVersions(input.resourceVersion, at.resourceVersion) ?? 0) < 0)
         return fail(state, { problem: failing("the pages of the list are not of one history"), resume: firstPage }, context);
+      if (at && input.token === at.token)
+        return fail(state, { problem: failing("a page of the list is followed by itself"), resume: firstPage }, context);
       const resourceVersion = at?.resourceVersion ?? input.resourceVersion;
       if (input.token !== undefined) return begin(state, { type: "page", at: { token: input.token, resourceVersion } }, context);
       const next = begin<V>(state, { type: "watch", resourceVersion }, context);

@@ -9,7 +9,8 @@ import { Reflector, watchSource } from "../../src/watch/reflector.ts";
 import { compareResourceVersions } from "../../src/watch/step.ts";
 import { Fleet, type Replica } from "./fleet.ts";
 
-const leaseTimes = { leaseDurationMs: 6_000, renewDeadlineMs: 4_000, retryPeriodMs: 500 };
+/** Long enough for a busy machine to fill all sockets of a process that is cut off before it notices. */
+const leaseTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 500 };
 /** More than a process has sockets for: some writes are stalled on theirs, and others wait for one. */
 const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`);
 const cluster = useSharedApiServer();

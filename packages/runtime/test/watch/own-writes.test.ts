@@ -1,8 +1,9 @@
 // Own writes are seen: on a real API server, through a stalled watch, and after a restore of etcd that took resourceVersions back.
 import { cp, rm } from "node:fs/promises";
-import { ConfigMap, Event, Lease, Secret, type Stored } from "@keyturn/runtime";
+import { ConfigMap, type ControllerDefinition, Event, Lease, Secret, type Stored } from "@keyturn/runtime";
 import { describe, expect, it } from "vitest";
-import { useCluster } from "@keyturn/runtime/testing/vitest";
+import { startFaultProxy, startOperator } from "@keyturn/runtime/testing";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { trackAnswers, type WriteRecord } from "../../src/controller/run.ts";
 import { clusterFilesIn } from "../../src/testing/cluster/cluster-access.ts";
 import { WatchedCluster } from "./watched-cluster.ts";
@@ -73,6 +74,49 @@ describe("own writes", () => {
     stall.undo();
     await wait;
     expect(cache.size).toBe(1);
+  });
+
+  it("are waited for in a watch by a field selector whose field the server has filled in, though less was asked for than the object", async () => {
+    const { client } = cluster();
+    const namespace = await cluster().namespace("filled-in");
+    await using proxy = await startFaultProxy(cluster());
+    const seen: string[] = [];
+    const opaque: ControllerDefinition = {
+      name: "opaque",
+      access: [],
+      setup({ watch, trigger }) {
+        const made = watch(Secret, { namespace, fields: "type=Opaque", only: "metadata" });
+        trigger(watch(ConfigMap, { namespace }));
+        return async ({ key, client: own }) => {
+          seen.push(`${key.slice(namespace.length + 1)} ${made.size}`);
+          const name = { namespace, name: key.slice(namespace.length + 1) };
+          await own.apply(Secret, { metadata: name, data: { a: "YQ==" } }, { fieldManager: "test", force: true, answer: "metadata" });
+        };
+      },
+    };
+    await using _operator = await startOperator({
+      kubeconfig: proxy.through(cluster().adminKubeconfig),
+      controllers: [opaque],
+      leaderElection: { enabled: false },
+    });
+    await client.create(ConfigMap, { metadata: { namespace, name: "one" } });
+    await soon(() => expect(seen).toEqual(["one 0"]));
+    await soon(async () => expect(await client.get(Secret, { namespace, name: "one" })).toBeDefined());
+    await client.mergePatch(ConfigMap, { namespace, name: "one" }, { data: { a: "1" } });
+    await soon(() => expect(seen).toEqual(["one 0", "one 1"]));
+
+    const stall = proxy.stall({ watch: true, path: /\/secrets/ });
+    await client.create(ConfigMap, { metadata: { namespace, name: "two" } });
+    await soon(() => expect(seen).toContain("two 1"));
+    await soon(async () => expect(await client.get(Secret, { namespace, name: "two" })).toBeDefined());
+    await client.mergePatch(ConfigMap, { namespace, name: "two" }, { data: { a: "1" } });
+    await client.create(ConfigMap, { metadata: { namespace, name: "three" } });
+    // It came after the change, and was run.
+    await soon(() => expect(seen).toContain("three 1"));
+    expect(seen.filter((run) => run.startsWith("two"))).toEqual(["two 1"]);
+    stall.undo();
+    // Whether that of the third is there too does not matter to the second.
+    await soon(() => expect(seen.filter((run) => run.startsWith("two"))).toEqual(["two 1", expect.stringMatching(/^two [23]$/)]));
   });
 
   it("are seen of Leases and Events, of which the API server has caches of another kind or none", async () => {

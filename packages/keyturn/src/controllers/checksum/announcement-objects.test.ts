@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type AnnouncementKey, readSigningKey } from "./announcement.ts";
 import { announcementObjects } from "./announcement-objects.ts";
 import { SecretCheckSum } from "./api.ts";
-import { type CheckSumObject, checkSumObject, keepCheckSum, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
+import { type CheckSumObject, checkSumObject, keepCheckSum, named, type PublishedCheckSum, rfc3339 } from "./check-sum-object.ts";
 import { MemberSet } from "./members.ts";
 
 const now = Date.UTC(2026, 0, 1, 12);
@@ -41,6 +41,21 @@ test("without a signature the API server's clock counts, and what is published",
   expect(saidAt(undefined, { ownMs: now - 30 * minuteMs })).toBe(0);
   const published = [shown(checkSumObject(state, { ...place, timestampMs: now + 10 * minuteMs }))];
   expect(saidAt(undefined, { published })).toBe(10 + 1 / 60);
+});
+
+test("a checksum of a time that is far ahead, or that cannot be read, dates nothing", () => {
+  const { spec } = checkSumObject(state, { ...place, timestampMs: now });
+  for (const timestamp of ["2100-01-01T00:00:00Z", "2026-01-01T12:00:00,5Z"]) {
+    const published = [shown(named(place.namespace, place.prefix, { ...spec, timestamp }))];
+    for (const signing of [undefined, key]) expect(saidAt(signing, { published })).toBe(1 / 60);
+  }
+});
+
+test("where the API server's clock was set back, what is there is still to come, and nothing is announced before it", () => {
+  const published = [shown(checkSumObject(state, { ...place, timestampMs: now }))];
+  expect(() => announce(undefined, { serverMs: now - 61 * minuteMs, published })).toThrow(
+    "says that it is of 2026-01-01T12:00:00Z, which is still to come",
+  );
 });
 
 test("an API server that says it is later does not date what is signed, nor does a checksum of a time to come", () => {

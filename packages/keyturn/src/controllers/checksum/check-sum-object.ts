@@ -1,7 +1,7 @@
 // A checksum as an object: how one is made, named, and read back.
 import { hash } from "node:crypto";
 import type { KubeObject, Stored } from "@keyturn/runtime";
-import { type AnnouncedChange, isOfWholeState, type Statement } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isOfWholeState, isSigned, maxAheadMs, saidMsOf, type Statement } from "./announcement.ts";
 import type { CheckSumSpec, CheckSumStatus } from "./api.ts";
 import { type Peaks, withMeant } from "./blast-radius.ts";
 import { checksumOfSorted } from "./ids.ts";
@@ -20,6 +20,8 @@ export interface PublishedCheckSum {
   /** False if somebody changed what was published: its name, checksum and ids no longer belong together. */
   readonly intact: boolean;
   readonly listsIds: boolean;
+  /** When it was announced, by what was signed; undefined if none of the keys that were given has signed it. */
+  readonly signedMs: number | undefined;
 }
 
 /** The checksum of a state. Ids that do not fit into an object are left out: they only serve to say what differs. */
@@ -86,23 +88,41 @@ export function fitsObject(ids: readonly string[]): boolean {
   return ids.reduce((sum, id) => sum + id.length + 3, 0) <= limits.idsBytes;
 }
 
-/** For `watch(kind, { keep })`. */
-export function keepCheckSum(prefix: string): (object: Stored<CheckSumObject>) => PublishedCheckSum {
+/** For `watch(kind, { keep })`. Signatures are checked here, once: there can be as many announcements as certificates. */
+export function keepCheckSum(prefix: string, keys: readonly AnnouncementKey[] = []): (object: Stored<CheckSumObject>) => PublishedCheckSum {
   return (object) => {
     const { managedFields: _, ...metadata } = object.metadata;
     const { ids, ...spec } = object.spec;
     const fits = ids === undefined || (ids.length === spec.count && checksumOfSorted(ids) === spec.checksum);
-    return { object: { ...object, metadata, spec }, intact: fits && metadata.name === nameFor(prefix, spec), listsIds: ids !== undefined };
+    const kept = { object: { ...object, metadata, spec }, intact: fits && metadata.name === nameFor(prefix, spec), listsIds: ids !== undefined };
+    const statement = statementOf(kept);
+    return { ...kept, signedMs: isSigned(statement, keys) ? saidMsOf(statement) : undefined };
   };
 }
 
-/** When a checksum is said to have been made. */
+/** When a checksum was made. */
 export function timestampMsOf({ object }: PublishedCheckSum): number {
-  return Date.parse(object.spec.timestamp);
+  return madeMsOf(object);
+}
+
+/**
+ * When a checksum was made, for operator, agents and announcers alike. A time that cannot be read, or that is far ahead of the object's creation, is taken for
+ * that: it would put all that follow behind it, and after the last second of the year 9999 nothing can follow.
+ */
+export function madeMsOf({
+  metadata: { creationTimestamp = "" },
+  spec: { timestamp },
+}: {
+  readonly metadata: { readonly creationTimestamp?: string | undefined };
+  readonly spec: Pick<CheckSumSpec, "timestamp">;
+}): number {
+  const [createdMs, saidMs] = [Date.parse(creationTimestamp) || 0, Date.parse(timestamp)];
+  const isFarAhead = createdMs > 0 && saidMs > createdMs + maxAheadMs;
+  return Number.isNaN(saidMs) || isFarAhead ? createdMs : saidMs;
 }
 
 /** What it says, as it is signed. */
-export function statementOf({ object: { metadata, kind = "", spec } }: PublishedCheckSum): Statement {
+export function statementOf({ object: { metadata, kind = "", spec } }: Pick<PublishedCheckSum, "object">): Statement {
   return { namespace: metadata.namespace ?? "", kind, spec };
 }
 

@@ -10,13 +10,14 @@ import {
   type StatusObject,
 } from "@keyturn/runtime";
 import type { Pause } from "../../feature/pause-and-selection.ts";
+import type { AnnouncementKey } from "./announcement.ts";
 import { type PublishedCheckSum, timestampMsOf } from "./check-sum-object.ts";
 import { countsSinceMs, newestSettled } from "./history.ts";
 import type { MemberKind } from "./member-kind.ts";
 import { ChecksumNumbers, type NamespaceNumbers } from "./metrics.ts";
 import { newestOf, type Observation, pausedChecksumPlan, pauseOfNamespace, planChecksum, type PublishingPolicy, stepsOf } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import { type ScopeChoice, scopeArguments } from "./scopes.ts";
+import { type Scope, type ScopeChoice, scopeArguments } from "./scopes.ts";
 import { type ChecksumWatches, type ScopeView, watchChecksums } from "./watches.ts";
 
 /** One controller: what its checksums are of, where, and how they are published. */
@@ -27,10 +28,19 @@ interface ChecksumControllerOptions<T extends KubeObject> {
   readonly scopeChoice: ScopeChoice;
   /** Namespaces that are left as they are, whatever the choice says. */
   readonly isSkipped: (namespace: string) => boolean;
-  /** Reads, when the controller is started, how checksums of each namespace are published. */
-  readonly readPolicy: () => (namespace: string) => PublishingPolicy;
+  /** Reads, when the controller is started, how checksums are published. */
+  readonly readPolicies: () => PublishingPolicies;
   readonly stabilizeMs: number;
 }
+
+/** How checksums are published, of each scope, and by whose word. */
+export interface PublishingPolicies {
+  readonly policyOf: (scope: Scope) => PublishingPolicy;
+  /** Of those who may announce. */
+  readonly keys: readonly AnnouncementKey[];
+}
+
+type PolicyOf = PublishingPolicies["policyOf"];
 
 /** A cache that is behind is asked again so soon; what it lacks is usually on its way. */
 const recheckMs = 250;
@@ -43,6 +53,7 @@ type Observed =
   | { readonly type: "moved"; readonly published: readonly PublishedCheckSum[]; readonly sinceMs: number | undefined }
   | {
       readonly type: "settled";
+      readonly scope: Scope;
       readonly observation: Observation;
       readonly view: ScopeView;
       readonly pause: Pause | undefined;
@@ -57,15 +68,15 @@ interface NamespacePlan extends Plan<"latest"> {
 
 /** The controller of one kind of checksums. Its keys are namespaces. */
 export function checksumController<T extends KubeObject>(options: ChecksumControllerOptions<T>): ControllerDefinition {
-  const { name, memberKind, access, scopeChoice, isSkipped, readPolicy, stabilizeMs } = options;
+  const { name, memberKind, access, scopeChoice, isSkipped, readPolicies, stabilizeMs } = options;
   const kind = memberKind.checksums;
   return {
     name,
     access,
     setup(scope) {
-      const policyOf = readPolicy();
+      const { policyOf, keys } = readPolicies();
       const numbers = new ChecksumNumbers(scope.metrics, kind.kind);
-      const watches = watchChecksums(scope, { memberKind, scopeChoice, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
+      const watches = watchChecksums(scope, { memberKind, scopeChoice, keys, isSkipped, stabilizeMs, onRead: () => numbers.countRead() });
       const behind = (nowMs: number): Observed => {
         numbers.countRecheck();
         return { type: "unsettled", untilMs: nowMs + recheckMs };
@@ -92,6 +103,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
             const about = { state: view.members.state(), problems: view.members.problems(), member, published };
             return {
               type: "settled",
+              scope: { home, namespaces: watches.namespacesOf(home) },
               observation: { namespace: home, scopeArguments: scopeArguments(scopeChoice), prefix: memberKind.prefix, ...about },
               view,
               pause: pauseOfNamespace(watches.pausedBy(home), published, nowMs),
@@ -126,16 +138,12 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
 /** Plans for a namespace; what rests on its objects only once it is certain what they are. */
 function planNamespace(
   observed: Observed,
-  {
-    kind,
-    policyOf,
-    nowMs,
-  }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
+  { kind, policyOf, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly nowMs: number },
 ): NamespacePlan {
   if (observed.type === "unsettled") return { steps: [], status: [], deferred: true, nextAtMs: observed.untilMs };
   if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs });
   const { state, problems, published, namespace } = observed.observation;
-  const plan = planChecksum(observed.observation, policyOf(namespace), nowMs);
+  const plan = planChecksum(observed.observation, policyOf(observed.scope), nowMs);
   const isAwaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
   const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
   const numbers = { state, problems, publishedMs, isAwaited, isHeld: plan.isHeld };
@@ -147,14 +155,10 @@ function planNamespace(
 /** Checksums of a scope that has moved pass for as long as any earlier one does, and no longer: a reader that watches all of its namespaces would believe them for ever. */
 function planMoved(
   { published, sinceMs }: Extract<Observed, { type: "moved" }>,
-  {
-    kind,
-    policyOf,
-    nowMs,
-  }: { readonly kind: MemberKind["checksums"]; readonly policyOf: (namespace: string) => PublishingPolicy; readonly nowMs: number },
+  { kind, policyOf, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly nowMs: number },
 ): NamespacePlan {
   const namespace = published[0]?.object.metadata.namespace ?? "";
-  const { keepForMs } = policyOf(namespace);
+  const { keepForMs } = policyOf({ home: namespace, namespaces: [] });
   const goesAtMs = (sinceMs ?? nowMs) + keepForMs;
   if (nowMs < goesAtMs) return { steps: [], status: [], nextAtMs: goesAtMs };
   const owner = { kind: Namespace, name: { name: namespace } };

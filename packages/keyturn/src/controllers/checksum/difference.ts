@@ -2,8 +2,9 @@
 import { type DeepReadonly, Secret, type Selection, type Stored } from "@keyturn/runtime";
 import { leafOf, validityDatesOf } from "../../certificate.ts";
 import type { Query, Report } from "../../feature/feature.ts";
-import { type AnnouncedChange, type AnnouncementKey, isSigned, maxAheadMs, saidMsOf } from "./announcement.ts";
+import { type AnnouncedChange, type AnnouncementKey, isSigned, saidMsOf } from "./announcement.ts";
 import { SecretCheckSum } from "./api.ts";
+import { madeMsOf } from "./check-sum-object.ts";
 import {
   checksumOfSorted,
   contentDigestOfSorted,
@@ -195,21 +196,16 @@ export interface ObservedChecksum {
 /** Whatever an announcement says of itself, and whoever made it: after a day it is no longer the reason why nothing fits. The operator waits an hour. */
 const longestWaitMs = 24 * 3_600_000;
 
-/**
- * What is kept of an object. A timestamp that cannot be read, or that is far ahead of its creation, is taken for that: it would put all that follow behind it.
- * `isSignedTime`: the timestamp is what somebody signed, and nothing that the API server says can change it.
- */
-export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly<SecretCheckSum>>, isSignedTime = false): ObservedChecksum {
+/** What is kept of an object. */
+export function observedChecksum({ metadata, spec, status }: Stored<DeepReadonly<SecretCheckSum>>): ObservedChecksum {
   const createdMs = Date.parse(metadata.creationTimestamp ?? "") || 0;
-  const saidMs = Date.parse(spec.timestamp) || createdMs;
-  const isFarAhead = !isSignedTime && createdMs > 0 && saidMs > createdMs + maxAheadMs;
   const { checksum = "", sha256, ids, announcement } = spec;
   return {
     name: metadata.name,
     checksum,
     ...(sha256 !== undefined && { sha256 }),
     ...(ids && { ids }),
-    stamp: { timestampMs: isFarAhead ? createdMs : saidMs, createdMs },
+    stamp: { timestampMs: madeMsOf({ metadata, spec }), createdMs },
     ...(announcement && { isAnnounced: true, ...(announcement.changes && { changes: announcement.changes }) }),
     ...(announcement && !status?.reached && { announcedUntilMs: Math.min(Date.parse(announcement.expires) || 0, createdMs + longestWaitMs) }),
   };
@@ -222,7 +218,7 @@ export function checksumObserver(keys: readonly AnnouncementKey[] | undefined): 
     const { announcement: _, ...spec } = object.spec;
     if (!keys) return observedChecksum(object);
     const statement = { namespace, kind: SecretCheckSum.kind, spec: object.spec };
-    return isSigned(statement, keys) ? { ...observedChecksum(object, true), saidMs: saidMsOf(statement) } : observedChecksum({ ...object, spec });
+    return isSigned(statement, keys) ? { ...observedChecksum(object), saidMs: saidMsOf(statement) } : observedChecksum({ ...object, spec });
   };
 }
 

@@ -8,12 +8,11 @@ import { checksumFlags, memberFlags, readAnnouncementKeys, scopeFlags } from "./
 import { checkAgents } from "./agent-lease.ts";
 import { diffReport } from "./difference.ts";
 import { checksumMetrics } from "./metrics.ts";
-import { checksumController } from "./controller.ts";
+import { checksumController, type PublishingPolicies } from "./controller.ts";
 import { type MemberKind, ingressMemberKind, secretMemberKind, secretSelection } from "./member-kind.ts";
 import { checksumAlerts, checksumPanels } from "./monitoring.ts";
-import type { PublishingPolicy } from "./plan.ts";
 import { checksumReasons } from "./reasons.ts";
-import { type NamespaceChoice, placesOf, scopeChoiceOf } from "./scopes.ts";
+import { type NamespaceChoice, placesOf, type Scope, scopeChoiceOf } from "./scopes.ts";
 import { checksumRecords } from "./records.ts";
 
 export const checksumFeature: Feature = {
@@ -58,7 +57,7 @@ export const checksumFeature: Feature = {
       scopeChoice,
       isSkipped: skippingOf(flag),
       stabilizeMs: flag(checksumFlags.stabilize),
-      readPolicy: () => policyReader(flag),
+      readPolicies: () => publishingPolicies(flag),
     };
     const controllerOf = <T extends KubeObject>(name: string, memberKind: MemberKind<T>): ControllerDefinition =>
       checksumController({ ...common, name, memberKind, access: checksumAccess(memberKind, choice) });
@@ -70,12 +69,12 @@ export const checksumFeature: Feature = {
   },
 };
 
-/** How checksums of each namespace are published, by the flags. Throws a `UsageError` for keys that cannot be read. */
-function policyReader(flag: FlagReader): (namespace: string) => PublishingPolicy {
+/** How checksums are published, by the flags. Throws a `UsageError` for keys that cannot be read. */
+function publishingPolicies(flag: FlagReader): PublishingPolicies {
   const [signedIn, keyFile] = [flag(checksumFlags.announcedOnly), flag(checksumFlags.announcementKeys)];
   if (signedIn.length > 0 && keyFile === undefined)
     throw new UsageError("--checksum.announced-only: name the keys that count with --checksum.announcement-keys");
-  const keys = keyFile === undefined ? undefined : readAnnouncementKeys(keyFile);
+  const keys = keyFile === undefined ? [] : readAnnouncementKeys(keyFile);
   const common = {
     keep: flag(checksumFlags.keep),
     keepForMs: flag(checksumFlags.keepFor),
@@ -83,7 +82,9 @@ function policyReader(flag: FlagReader): (namespace: string) => PublishingPolicy
     publishEmpty: flag(checksumFlags.publishEmpty),
     limits: { vanishing: flag(checksumFlags.maxVanishing), changing: flag(checksumFlags.maxChanging) },
   };
-  return (namespace) => (signedIn.includes("*") || signedIn.includes(namespace) ? { ...common, keys } : common);
+  // Signatures are asked for by whoever has a single one of its namespaces: what is published there is about them all.
+  const isSignedOnly = ({ home, namespaces }: Scope): boolean => ["*", home, ...namespaces].some((name) => signedIn.includes(name));
+  return { keys, policyOf: (scope) => ({ ...common, signedOnly: isSignedOnly(scope) }) };
 }
 
 /** The rights for one kind, in the chosen namespaces alone. */

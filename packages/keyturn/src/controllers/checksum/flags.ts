@@ -94,7 +94,7 @@ export const checksumFlags = {
   publishIn: textFlag({
     name: "checksum.publish-in",
     placeholder: "NAMESPACE",
-    help: "with --checksum.scope=all: the namespace in which the checksum is published; it must be a chosen one",
+    help: "with --checksum.scope=all: the namespace in which the checksum is published; with --checksum.namespaces one of them",
   }),
   ...memberFlags,
   stabilize: durationFlag({
@@ -116,7 +116,7 @@ export const checksumFlags = {
   ...limitFlags,
   announcedOnly: listFlag({
     name: "checksum.announced-only",
-    help: "the namespaces in which only what was announced and signed is published; * for all. Needs --checksum.announcement-keys",
+    help: "the namespaces, or scopes with one of them, in which only what was announced and signed is published; * for all. Needs --checksum.announcement-keys",
   }),
   announcementKeys: announcementKeysFlag,
   publishEmpty: switchFlag({

@@ -1,8 +1,9 @@
 // What is published, kept and taken back, in virtual time.
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { readPublicKeys, readSigningKey } from "./announcement.ts";
+import { readPublicKeys, readSigningKey, signed } from "./announcement.ts";
 import { limits } from "../../limits.ts";
+import { named } from "./check-sum-object.ts";
 import { PublishedWorld } from "./published-world.fixture.ts";
 
 const minuteMs = 60_000;
@@ -42,6 +43,22 @@ describe("a new state", () => {
     world.settle();
     expect(world.published).toEqual(["7-2", "7-1"]);
   });
+
+  // The API server takes each of these for a time.
+  test.each(["9999-12-31T23:59:59Z", "2099-01-01T00:00:00Z", "2026-11-15T12:00:00,5Z", "2026-11-15T12:00:00+99:99", "0000-01-01T00:00:00Z"])(
+    "comes now, whatever somebody else wrote who made it of %s",
+    (timestamp) => {
+      const world = worldWith("7-1");
+      world.nowMs += minuteMs;
+      world.create(named("shop", "secret", { timestamp, checksum: "0".repeat(32), count: 0 }));
+      world.setLive("7-2");
+      world.settle();
+      expect(world.published).toContain("7-2");
+      const made = [...world.objects.values()].find(({ spec }) => spec.ids?.[0] === "7-2");
+      expect(made?.spec.timestamp).toMatch(/^2026-11-15T12:01:0[01]Z$/);
+      expect(world.standing("7-2")).toBe("True Published");
+    },
+  );
 
   test("is not written again while it lasts", () => {
     const world = worldWith("7-1");
@@ -324,7 +341,12 @@ describe("a large change", () => {
     world.setLive(...nine.slice(3));
     const plan = world.settle();
     expect(plan.statuses[0]?.conditions["Current"]).toMatchObject({ reason: "LargeChange", message: expect.stringMatching(/^3 of 9 certificates/) });
-    world.nowMs += 60 * minuteMs;
+    // Nobody has looked at it for a night.
+    world.nowMs += 600 * minuteMs;
+    expect(world.settle().isHeld).toBe(true);
+    world.setLive(...nine.slice(2));
+    expect(world.settle().isHeld).toBe(false);
+    world.setLive(...nine.slice(3));
     expect(world.settle().isHeld).toBe(false);
     expect(world.standing(nine.slice(3).join(" "))).toBe("True Published");
   });
@@ -338,6 +360,8 @@ describe("a large change", () => {
       [61, 30, true],
       [61, 21, false],
       [120, 36, true],
+      [122, 36, true],
+      [122, 21, false],
       [122, 36, false],
     ];
     const startMs = world.nowMs;
@@ -412,7 +436,7 @@ describe("where only what is announced and signed counts", () => {
   const stranger = readSigningKey(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
   const signedWorld = (): PublishedWorld => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     world.announceChanges(
       10 * minuteMs,
       [
@@ -465,7 +489,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("of two Secrets with the same id each needs a statement of its own", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     const announce = (name: string): unknown => world.announceChanges(10 * minuteMs, [{ name, to: "7-1" }], key);
     announce("object-0");
     world.setLive("7-1", "7-1");
@@ -480,7 +504,7 @@ describe("where only what is announced and signed counts", () => {
 
   test("what goes without a word is not published, however long it is gone", () => {
     const world = new PublishedWorld();
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     for (const [index, to] of ["7-1", "8-1", "9-1", "10-1"].entries()) {
       world.announceChanges(10 * minuteMs, [{ name: `object-${index}`, to }], key);
       world.setLive(...["7-1", "8-1", "9-1", "10-1"].slice(0, index + 1));
@@ -550,12 +574,26 @@ describe("where only what is announced and signed counts", () => {
   test("a checksum that says so without a word is not believed, whoever wrote it", () => {
     const world = signedWorld();
     world.setLive("7-1", "8-2");
-    world.policy = { ...world.policy, keys: undefined };
+    world.policy = { ...world.policy, signedOnly: false };
     world.settle();
     expect(world.standing("7-1 8-2")).toBe("True Published");
-    world.policy = { ...world.policy, keys };
+    world.askForSignatures(keys);
     expect(world.settle().isHeld).toBe(true);
     expect(world.standing("7-1 8-2")).toBe("False Unannounced");
+  });
+
+  test("a word of a time that is far ahead does not count, as for agents, and shuts nobody out", () => {
+    const world = signedWorld();
+    const timestamp = "2099-01-01T00:00:00Z";
+    const announcement = { expires: timestamp, changes: [{ name: "object-1", from: "8-1", to: "8-9" }] };
+    const spec = { timestamp, checksum: "0".repeat(32), count: 2, announcement };
+    world.create(named("shop", "secret", { ...spec, announcement: signed({ namespace: "shop", kind: "SecretCheckSum", spec }, key) }));
+    world.setLive("7-1", "8-9");
+    expect(world.settle().isHeld).toBe(true);
+    world.announceChanges(10 * minuteMs, [{ name: "object-1", from: "8-9", to: "8-2" }], key);
+    world.setLive("7-1", "8-2");
+    expect(world.settle().isHeld).toBe(false);
+    expect(world.standing("7-1 8-2")).toMatch(/^True/);
   });
 
   test("a statement that was changed afterwards is worth nothing", () => {

@@ -14,7 +14,7 @@ import {
 import { shellCommand } from "@keyturn/dashboard/contract";
 import { type Pause, pausedAnnotation, pausedReason, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import type { CheckSumStatus } from "./api.ts";
-import { type AnnouncementKey, isSigned, type LiveObjects, withChanges } from "./announcement.ts";
+import { type LiveObjects, maxAheadMs, withChanges } from "./announcement.ts";
 import { type ChangeLimits, countChanges, excessOf, type Peak, peaksOf, sincePeak, withMeant } from "./blast-radius.ts";
 import {
   type CheckSumObject,
@@ -23,7 +23,6 @@ import {
   type PublishedCheckSum,
   recordedPeaksOf,
   rfc3339,
-  statementOf,
   timestampMsOf,
 } from "./check-sum-object.ts";
 import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
@@ -59,8 +58,8 @@ export interface PublishingPolicy {
   readonly publishEmpty: boolean;
   /** How much may go or change at once without being announced. */
   readonly limits: ChangeLimits;
-  /** Given: only what was announced and signed by one of these keys is published. */
-  readonly keys?: readonly AnnouncementKey[] | undefined;
+  /** Only what was announced and signed is published. */
+  readonly signedOnly: boolean;
 }
 
 /** What to do, in this order. */
@@ -98,13 +97,13 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const { state, member, published } = observation;
   const ids = new Set(published.some(changesOf) ? state.ids : []);
   const live: LiveObjects = { member, hasId: (id) => ids.has(id) };
-  const isTrusted = (checksum: PublishedCheckSum): boolean => !policy.keys || isSigned(statementOf(checksum), policy.keys);
+  const isTrusted = ({ signedMs }: PublishedCheckSum): boolean => !policy.signedOnly || (signedMs !== undefined && signedMs <= nowMs + maxAheadMs);
   const history = historyOf(published, { state, live, isTrusted, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
   const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
   const current = publish ? undefined : settled[0];
   const earlier = publish ? settled : settled.slice(1);
-  const speaking = speakingOf(policy.keys ? settled.filter(({ checksum }) => isTrusted(checksum)) : [], { member, nowMs });
+  const speaking = speakingOf(policy.signedOnly ? settled.filter(({ checksum }) => isTrusted(checksum)) : [], { member, nowMs });
   const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, speaking, nowMs });
   // Without anything in its place a damaged checksum stays: none at all would switch the gateways' check off.
   const damaged = publish || current ? history.damaged : [];
@@ -143,15 +142,15 @@ function publicationOf(
   if (awaited.some(({ progress }) => progress === "begun")) return {};
   const announced = settled.map(({ checksum }) => checksum).filter((checksum) => changesOf(checksum) && isTrusted(checksum));
   // Also of a state for which there is a checksum already: whoever can write checksums can say anything.
-  const unsaid = policy.keys && unannounced(observation, announced);
+  const unsaid = policy.signedOnly ? unannounced(observation, announced) : undefined;
   if (unsaid) return { held: unsaid };
   if (last && isOfState(last.checksum, state)) return {};
   if (state.ids.length === 0 && !policy.publishEmpty) return {};
   const before = last && stateBefore(observation, last.checksum, { announced, nowMs });
-  const held = before && !policy.keys ? largeChange(observation, before, policy.limits) : undefined;
+  const held = before && !policy.signedOnly ? largeChange(observation, before, policy.limits) : undefined;
   if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.
-  const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf).filter((timeMs) => !Number.isNaN(timeMs)));
+  const latestMs = Math.max(...[...published, ...reached].map(timestampMsOf));
   const timestampMs = Math.max(Math.floor(nowMs / 1000) * 1000, latestMs + 1000);
   return { publish: checkSumObject(state, { namespace, prefix, timestampMs, peaks: before?.peaks }) };
 }
@@ -162,6 +161,8 @@ interface StateBefore {
   readonly ids: readonly string[] | undefined;
   readonly count: number;
   readonly peaks: readonly [Peak, ...Peak[]];
+  /** The same when it was first held, if it is: what somebody has to look at does not go through when nobody does. */
+  readonly peaksWhenHeld: readonly [Peak, ...Peak[]];
 }
 
 function stateBefore(
@@ -174,17 +175,23 @@ function stateBefore(
   const count = ids?.length ?? last.object.spec.count ?? 0;
   const meant = count - (publishedIds?.length ?? count);
   const earlier = withMeant(recordedPeaksOf(last), meant);
-  return { ids, count, peaks: peaksOf(count, earlier, nowMs) };
+  return { ids, count, peaks: peaksOf(count, earlier, nowMs), peaksWhenHeld: peaksOf(count, earlier, heldSinceMs(last) ?? nowMs) };
+}
+
+/** Since when a large change has been held. */
+function heldSinceMs({ object: { status } }: PublishedCheckSum): number | undefined {
+  const current = findCondition(status?.conditions, "Current");
+  return current?.reason === ("LargeChange" satisfies ConditionReason) ? Date.parse(current.lastTransitionTime) : undefined;
 }
 
 /** Holds back what takes much away, unless it was announced. */
 function largeChange(
   { state, namespace, scopeArguments }: Observation,
-  { ids, count, peaks }: StateBefore,
+  { ids, count, peaksWhenHeld }: StateBefore,
   limits: ChangeLimits,
 ): Standing | undefined {
   const counts = ids ? countChanges(ids, state.ids) : { total: count, vanished: Math.max(0, count - state.ids.length), changed: 0 };
-  const excess = excessOf(sincePeak(counts, peaks, state.ids.length), limits);
+  const excess = excessOf(sincePeak(counts, peaksWhenHeld, state.ids.length), limits);
   if (excess === undefined) return undefined;
   const allowCommand = shellCommand`keyturn checksum allow -n ${namespace} ${scopeArguments}`;
   const message = `${excess}, and nobody announced it; nothing is published until it is undone, or let through by \`${allowCommand}\``;

@@ -7,6 +7,7 @@ import {
   type CheckSumObject,
   checkSumObject,
   keepCheckSum,
+  madeMsOf,
   named,
   type PublishedCheckSum,
   rfc3339,
@@ -19,7 +20,14 @@ import { newestSettled } from "./history.ts";
 import { wordsOf } from "./words.ts";
 import { type ChecksumPlan, planChecksum, type PublishingPolicy } from "./plan.ts";
 
-export const policy: PublishingPolicy = { keep: 2, keepForMs: 600_000, maxAnnouncementMs: 3_600_000, publishEmpty: false, limits: defaultLimits };
+export const policy: PublishingPolicy = {
+  keep: 2,
+  keepForMs: 600_000,
+  maxAnnouncementMs: 3_600_000,
+  publishEmpty: false,
+  limits: defaultLimits,
+  signedOnly: false,
+};
 const place = { namespace: "shop", prefix: "secret" };
 
 /** The state of Secrets given as `number-version`. */
@@ -38,9 +46,17 @@ export class PublishedWorld {
   /** A Sunday. */
   nowMs = Date.UTC(2026, 10, 15, 12);
   policy = policy;
+  /** Of those who may announce. */
+  keys: readonly AnnouncementKey[] = [];
   scopeArguments: readonly string[] = [];
   readonly objects = new Map<string, Stored<CheckSumObject>>();
   #live = new MemberSet();
+
+  /** From now on only what one of them has signed counts. */
+  askForSignatures(keys: readonly AnnouncementKey[]): void {
+    this.keys = keys;
+    this.policy = { ...this.policy, signedOnly: true };
+  }
 
   setLive(...ids: readonly string[]): void {
     this.#live = setOf(...ids);
@@ -68,7 +84,7 @@ export class PublishedWorld {
   }
 
   plan(): ChecksumPlan {
-    const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix));
+    const published: readonly PublishedCheckSum[] = [...this.objects.values()].map(keepCheckSum(place.prefix, this.keys));
     const member = (name: string): Member | undefined => this.#live.get(name);
     const counting = this.objects.get(newestSettled(published)?.object.metadata.name ?? "");
     const { scopeArguments } = this;
@@ -114,7 +130,7 @@ export class PublishedWorld {
   }
 
   announce(expiresInMs: number, ...ids: readonly string[]): string {
-    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map((object) => madeMsOf(object) + 1000));
     const object = checkSumObject(stateOf(...ids), { ...place, timestampMs, announcement: { expires: rfc3339(this.nowMs + expiresInMs) } });
     this.create(object);
     return object.metadata.name ?? "";
@@ -122,12 +138,12 @@ export class PublishedWorld {
 
   /** Announces single changes, over the objects as they are. */
   announceChanges(expiresInMs: number, changes: readonly AnnouncedChange[], key?: AnnouncementKey): string {
-    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map(({ spec }) => Date.parse(spec.timestamp) + 1000));
+    const timestampMs = Math.max(this.nowMs, ...[...this.objects.values()].map((object) => madeMsOf(object) + 1000));
     const announcement = { expires: rfc3339(this.nowMs + expiresInMs), changes: [...changes] };
     const intended = stateOf(...withChanges(this.state.ids, changes).toSorted());
     const { spec } = checkSumObject(intended, { ...place, timestampMs, announcement });
     const statement = { namespace: place.namespace, kind: SecretCheckSum.kind, spec };
-    const published = [...this.objects.values()].map(keepCheckSum(place.prefix));
+    const published = [...this.objects.values()].map(keepCheckSum(place.prefix, this.keys));
     const object = named(place.namespace, place.prefix, { ...spec, announcement: key ? signed(statement, key) : announcement });
     this.create(withPeaks(object, carriedPeaks(newestSettled(published), changes)));
     return object.metadata.name ?? "";
@@ -136,7 +152,7 @@ export class PublishedWorld {
   /** Lets the objects as they are through, as `keyturn checksum allow` does. */
   allow(key?: AnnouncementKey): void {
     const newestFirst = [...this.objects.values()].sort((left, right) => Date.parse(right.spec.timestamp) - Date.parse(left.spec.timestamp));
-    const words = key ? wordsOf(newestFirst.map(keepCheckSum(place.prefix))).newest : new Map();
+    const words = key ? wordsOf(newestFirst.map(keepCheckSum(place.prefix, this.keys))).newest : new Map();
     const gone = Array.from(words).flatMap(([name, { change }]) =>
       change.to === undefined || this.#live.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
     );

@@ -53,7 +53,7 @@ import {
   validUntilMs,
 } from "./agent-lease.ts";
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
-import type { CheckSumObject } from "./check-sum-object.ts";
+import { type CheckSumObject, madeMsOf } from "./check-sum-object.ts";
 import { differenceInWords, namespaceDiffs } from "./difference.ts";
 import { checksumFlags, memberFlags } from "./flags.ts";
 import { secretSelection } from "./member-kind.ts";
@@ -186,7 +186,7 @@ function checksumView(checksum: CheckSum): ChecksumView {
     checksum: spec.checksum ?? "",
     ...defined("sha256", spec.sha256),
     count: spec.count ?? 0,
-    timestampMs: timeMs(spec.timestamp) ?? 0,
+    timestampMs: madeMsOf(checksum),
     ...defined("sinceMs", awaited ? undefined : timeMs(status?.reached ?? metadata.creationTimestamp)),
     ...defined("announcedUntilMs", awaited ? timeMs(spec.announcement?.expires) : undefined),
   };
@@ -197,8 +197,7 @@ function isAwaited({ spec, status }: CheckSum): boolean {
 }
 
 function newerFirst(left: CheckSum, right: CheckSum): number {
-  const newer = (timeMs(right.spec.timestamp) ?? 0) - (timeMs(left.spec.timestamp) ?? 0);
-  return newer || (left.metadata.name < right.metadata.name ? -1 : 1);
+  return madeMsOf(right) - madeMsOf(left) || (left.metadata.name < right.metadata.name ? -1 : 1);
 }
 
 function agentCounts(

@@ -15,6 +15,7 @@ import {
   type Stored,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
+import type { AnnouncementKey } from "./announcement.ts";
 import { type CheckSumObject, keepCheckSum, type PublishedCheckSum } from "./check-sum-object.ts";
 import { showsLatest } from "./consistent-read.ts";
 import type { MemberKind } from "./member-kind.ts";
@@ -53,6 +54,8 @@ interface PlaceWatches {
 interface WatchSettings<T extends KubeObject> {
   readonly memberKind: MemberKind<T>;
   readonly scopeChoice: ScopeChoice;
+  /** Of those who may announce. */
+  readonly keys: readonly AnnouncementKey[];
   /** Namespaces that are left as they are, whatever the choice says. */
   readonly isSkipped: (namespace: string) => boolean;
   readonly stabilizeMs: number;
@@ -63,7 +66,7 @@ interface WatchSettings<T extends KubeObject> {
 /** Declares the watches; whatever changes in a scope, its home is the key. */
 export function watchChecksums<T extends KubeObject>(
   scope: ControllerScope,
-  { memberKind, scopeChoice, isSkipped, stabilizeMs, onRead }: WatchSettings<T>,
+  { memberKind, scopeChoice, keys, isSkipped, stabilizeMs, onRead }: WatchSettings<T>,
 ): ChecksumWatches {
   const scopes = watchScopes(scope, scopeChoice, isSkipped);
   const readMember = (object: Stored<T>): SeenMember => {
@@ -72,7 +75,7 @@ export function watchChecksums<T extends KubeObject>(
   };
   // Whoever may write Secrets somewhere must not be able to make work for those who asked for nothing.
   const keepMember = (object: Stored<T>): KeptMember => (scopes.isChosen(object.metadata.namespace ?? "") ? readMember(object) : "unread");
-  const keepPublished = keepCheckSum(memberKind.prefix);
+  const keepPublished = keepCheckSum(memberKind.prefix, keys);
   const places = placesOf(scopeChoice.choice).map((place): PlaceWatches => ({
     namespace: place.namespace,
     objects: scope.watch<T, KeptMember>(memberKind.objects, {
@@ -111,7 +114,7 @@ export function watchChecksums<T extends KubeObject>(
     return !members.isUnread(namespace);
   };
   return {
-    pausedBy: (namespace) => scopes.pausedBy(namespace),
+    pausedBy: (home) => [home, ...scopes.namespacesOf(home)].map((namespace) => scopes.pausedBy(namespace)).find((paused) => paused !== undefined),
     namespacesOf: (home) => scopes.namespacesOf(home),
     homeOf: (namespace) => scopes.homeOf(namespace),
     waitMs: (home) => Math.max(0, ...scopes.namespacesOf(home).map((namespace) => members.waitMs(namespace))),

@@ -34,7 +34,7 @@ test("with signatures, what counts is exactly what the last word on each object 
   fc.assert(
     fc.property(fc.array(action, { maxLength: 25 }), fc.nat(3), (actions, crash) => {
       const world = new PublishedWorld();
-      world.policy = { ...world.policy, keys };
+      world.askForSignatures(keys);
       const live = new Map<string, string>();
       // The last word on each object, and whether every word of its announcement was ever there together.
       const said = new Map<string, string | undefined>();

@@ -2,7 +2,7 @@
 import { type AnnouncedChange, isNothingElse, type LiveObjects, saidMsOf, takeBack } from "./announcement.ts";
 import { changesOf, type SettledCheckSum } from "./history.ts";
 import { differenceOf, type Member } from "./ids.ts";
-import { type PublishedCheckSum, statementOf, timestampMsOf } from "./check-sum-object.ts";
+import { type PublishedCheckSum, statementOf } from "./check-sum-object.ts";
 import type { MemberSet } from "./members.ts";
 
 /** What one announcement says about one object. */
@@ -22,11 +22,10 @@ export interface Words {
 
 /** Reads announcements, in any order: the later word counts, in the order that agents have too. */
 export function wordsOf(announced: readonly PublishedCheckSum[]): Words {
-  const oldestFirst = announced.toSorted(
-    (left, right) => timestampMsOf(left) - timestampMsOf(right) || saidMsOf(statementOf(left)) - saidMsOf(statementOf(right)),
-  );
+  const said = announced.map((checksum) => ({ saidMs: checksum.signedMs ?? saidMsOf(statementOf(checksum)), changes: changesOf(checksum) ?? [] }));
+  const oldestFirst = said.toSorted((left, right) => left.saidMs - right.saidMs);
   const [newest, nameless] = [new Map<string, Word>(), new Map<string, Word>()];
-  for (const [order, change] of oldestFirst.flatMap((checksum) => changesOf(checksum) ?? []).entries()) {
+  for (const [order, change] of oldestFirst.flatMap(({ changes }) => changes).entries()) {
     if (isNothingElse(change)) takeBack(newest);
     else if (change.name !== "") newest.set(change.name, { change, order });
     else if (change.to === undefined && change.from !== undefined) nameless.set(change.from, { change, order });

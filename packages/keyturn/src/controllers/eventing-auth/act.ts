@@ -13,7 +13,7 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { askedAtAnnotation, EventingAuth, providerAnnotation } from "./api.ts";
 import { intentOf } from "./application-choice.ts";
-import { applicationCreated, type ConditionReport, type ConditionReports, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
+import { applicationCreated, type ConditionReport, reportOf, type StatusFacts, statusOf, tokenIssued } from "./conditions.ts";
 import { patienceWithTarget } from "./deletion-plan.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationOwner, ApplicationRef, IdentityProvider, IssuedSecret } from "./identity/provider.ts";
@@ -38,6 +38,8 @@ export interface StepContext {
   readonly onIssued: (why: ActOf<"issue">["why"]) => void;
   /** Called when an application was asked for; with undefined once nothing that was asked for is to be awaited any more. */
   readonly onAsked: (atMs: number | undefined) => void;
+  /** Called when nobody knows what became of a request for the Secret in the runtime's cluster. */
+  readonly onUnheard: (atMs: number) => void;
   /** Looks for a few applications of other objects. */
   readonly lookForOthers: () => Promise<NonNullable<Observation["tenant"]["others"]>>;
 }
@@ -56,7 +58,7 @@ export async function carryOutLook(step: Look, observation: Observation, context
     case "namesakes":
       return known({ namesakes: await provider.find(applicationOwner(observation, context), signal) });
     case "candidate":
-      return known({ candidate: await readCandidate(refTo(step.id, observation, context), provider, signal) });
+      return known({ candidate: (await readCandidate(refTo(step.id, observation, context), provider, signal)) ?? "gone" });
     case "others":
       return known({ others: await context.lookForOthers() });
     case "secrets":
@@ -67,13 +69,9 @@ export async function carryOutLook(step: Look, observation: Observation, context
   }
 }
 
-async function readCandidate(
-  ref: ApplicationRef,
-  provider: IdentityProvider,
-  signal: AbortSignal,
-): Promise<NonNullable<Observation["tenant"]["candidate"]>> {
+async function readCandidate(ref: ApplicationRef, provider: IdentityProvider, signal: AbortSignal): Promise<Observation["tenant"]["candidate"]> {
   const application = await provider.read(ref, signal);
-  if (!application) return "gone";
+  if (!application) return undefined;
   const secrets = await provider.listSecrets(ref, signal);
   return { ...application, hasCredentials: application.clientId !== undefined || secrets.length > 0 };
 }
@@ -238,15 +236,12 @@ function recordApplication(observation: Observation, id: string, context: StepCo
   return recordStatus(observation, { iasApplication: { name: observation.object.metadata.name, uuid: id } }, context);
 }
 
-/** As the predecessor has it, the application is there from now on, whatever becomes of the Secret. */
-function reportsOf({ iasApplication }: StatusFacts): ConditionReports {
-  return iasApplication === undefined ? {} : { application: applicationCreated };
-}
-
 /** Writes the status if the object is still the one that was observed; fails with `Conflict` if not. */
 async function recordStatus({ object }: Observation, facts: StatusFacts, context: StepContext): Promise<Stored<EventingAuth>> {
   const { name, namespace = "", uid, resourceVersion } = object.metadata;
-  const status = statusOf(reportOf(object, reportsOf(facts), facts), object, context.nowMs);
+  // As the predecessor has it, the application is there from now on, whatever becomes of the Secret.
+  const reports = facts.iasApplication === undefined ? {} : { application: applicationCreated };
+  const status = statusOf(reportOf(object, reports, facts), object, context.nowMs);
   const applied: EventingAuth = { metadata: { name, namespace, uid, resourceVersion }, spec: undefined, status };
   const written = await context.run.client.apply(EventingAuth, applied, { ...writerOf(context), force: true, subresource: "status" });
   context.onWritten(written);
@@ -289,8 +284,8 @@ async function issueSecret(step: ActOf<"issue">, observation: Observation, conte
     after = await write(content, observation, context);
   } catch (error) {
     // Not even sent, or refused for certain, so nobody has it. After a lost response it may be in the cluster, and stays: the next run sees which.
-    const isRefused = error instanceof TargetError && isApiError(error.cause) && error.cause.status < 500;
-    if ((isRefused || error instanceof IdentityError) && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
+    const isUnwritten = error instanceof IdentityError || (error instanceof TargetError && isRefused(error.cause));
+    if (isUnwritten && provider.secretsOverlap) await provider.deleteSecret(ref, issued.hint, signal);
     throw error;
   }
   context.onIssued(step.why);
@@ -353,8 +348,7 @@ async function deleteOldSecrets(step: ActOf<"deleteSecrets">, observation: Obser
 
 /** Deletes the Secret that was observed. */
 async function deleteTargetSecret(observation: Observation, context: StepContext): Promise<Observation> {
-  const target = targetOf(context);
-  const secret = secretIn(observation);
+  const [target, secret] = [targetOf(context), secretIn(observation)];
   if (!secret) return observation;
   const { uid, resourceVersion } = secret;
   try {
@@ -391,11 +385,24 @@ async function checkCredentials(observation: Observation, context: StepContext):
 async function write(content: Secret, observation: Observation, context: StepContext): Promise<Observation> {
   const target = targetOf(context);
   const found = secretIn(observation);
-  const stored = await askTarget(() =>
-    found ? patch(found, content, observation, context) : target.client.create(Secret, content, writerOf(context), context.run.signal),
-  );
+  const stored = await askTarget(() => (found ? patch(found, content, observation, context) : make(content, context)));
   target.wrote(stored, stored.metadata.uid);
   return { ...observation, target: { type: "observed", secret: keepTargetSecret(stored) } };
+}
+
+/** What is on its way when nobody waits for the response any more may arrive after the object has gone. A patch is of what is there, and does no harm then. */
+async function make(content: Secret, context: StepContext): Promise<Stored<Secret>> {
+  try {
+    return await targetOf(context).client.create(Secret, content, writerOf(context), context.run.signal);
+  } catch (error) {
+    if (!isRefused(error)) context.onUnheard(context.nowMs);
+    throw error;
+  }
+}
+
+/** Whether a cluster has turned a request away for certain. */
+function isRefused(error: unknown): boolean {
+  return isApiError(error) && error.status < 500;
 }
 
 /** A merge patch, because other parts of the Secret may be other people's. */

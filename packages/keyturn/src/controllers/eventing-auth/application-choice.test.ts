@@ -110,3 +110,47 @@ describe("an application that another identity provider does not have", () => {
     expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
   });
 });
+
+describe("an application whose description is not listed", () => {
+  const made = (descriptions: IssuingWorld["descriptions"]): IssuingWorld => {
+    const world = new IssuingWorld();
+    world.descriptions = descriptions;
+    world.run({ atAct: 0, moment: "between" });
+    return world;
+  };
+
+  test.each(["by id", "not kept"] as const)("is found again after the answer to the request for it was lost (%s)", (descriptions) => {
+    const world = made(descriptions);
+    world.run();
+    expect([world.applications.size, world.status?.state]).toEqual([1, "Ready"]);
+  });
+
+  test.each(["by id", "not kept"] as const)("goes with its object, also where its id was never recorded (%s)", (descriptions) => {
+    const world = made(descriptions);
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.run();
+    world.nowMs += 60_000;
+    world.run();
+    expect([world.applications.size, world.released]).toEqual([0, true]);
+  });
+
+  test("is known by its mark for as long as it lives", () => {
+    const world = made("by id");
+    world.run();
+    world.nowMs += 60_000;
+    world.run();
+    world.status = undefined;
+    world.run();
+    expect([world.applications.size, world.status]).toMatchObject([1, { state: "Ready" }]);
+  });
+
+  test.each(["text", "other", "none"] as const)("is left alone if somebody else has made it (%s)", (trace) => {
+    const world = new IssuingWorld();
+    world.descriptions = "by id";
+    world.makeSecret(world.makeApplication(trace));
+    expect(world.run()).toMatchObject({ type: "idle", reports: { application: { holds: false } } });
+    world.deletedAt = new Date(world.nowMs).toISOString();
+    world.run();
+    expect([world.applications.size, world.released]).toEqual([1, true]);
+  });
+});

@@ -36,17 +36,26 @@ function findApplication(observation: Observation, nowMs: number): Step {
   const { object, tenant, adopts } = observation;
   if (adopts !== undefined) return adoptNamed(adopts, observation);
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
-  const own = tenant.namesakes.find(({ trace }) => trace === "ours");
-  if (own) return { type: "adopt", id: own.id };
-  const [namesake, ...others] = tenant.namesakes;
-  if (namesake === undefined) return waitForApplication(observation, nowMs) ?? doubtOfIntent(observation) ?? { type: "create" };
-  // Not every provider keeps descriptions. One that was asked for, and of which nobody can have credentials, is the one that was made.
-  if (others.length === 0 && namesake.trace === "none" && intentOf(observation) !== undefined) {
-    if (tenant.candidate === undefined) return { type: "look", at: "candidate", id: namesake.id };
-    if (tenant.candidate !== "gone" && tenant.candidate.trace === "none" && !tenant.candidate.hasCredentials)
-      return { type: "adopt", id: namesake.id };
-  }
-  return blocked(foreignNamesakes(object.metadata.name, tenant.namesakes));
+  const own = ownNamesake(observation);
+  if (own) return "type" in own ? own : { type: "adopt", id: own.id };
+  if (tenant.namesakes.length > 0) return blocked(foreignNamesakes(object.metadata.name, tenant.namesakes));
+  return waitForApplication(observation, nowMs) ?? doubtOfIntent(observation) ?? { type: "create" };
+}
+
+/**
+ * The application of the name that is this object's though its id is not recorded, or the question that shows it. Not every provider shows descriptions in
+ * its list, or keeps them at all: one that was asked for, and of which nobody can have credentials, is the one that was made.
+ */
+export function ownNamesake(observation: Observation): { readonly id: string } | Look | undefined {
+  const { namesakes = [], candidate } = observation.tenant;
+  const own = namesakes.find(({ trace }) => trace === "ours");
+  if (own) return own;
+  const [namesake, ...others] = namesakes;
+  if (namesake?.trace !== "none" || others.length > 0) return undefined;
+  if (candidate === undefined) return { type: "look", at: "candidate", id: namesake.id };
+  if (candidate === "gone") return undefined;
+  const isAskedFor = intentOf(observation) !== undefined && candidate.trace === "none" && !candidate.hasCredentials;
+  return candidate.trace === "ours" || isAskedFor ? namesake : undefined;
 }
 
 /** Somebody who may write the object says which application is its own. */

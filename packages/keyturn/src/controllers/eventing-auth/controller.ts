@@ -100,6 +100,7 @@ export function issuingController({ selects, settings, provider, openTransport =
       closeWith(scope, { pool, providers, unusedAfterMs: settings.checkEveryMs * 3 });
       /** By the uid of the object: the annotation that says so can be taken away. */
       const askedAt = new Map<string, number>();
+      const unheardAt = new Map<string, number>();
       /** Objects as the last run's own writes left them, until the next run. */
       const written = new Map<ObjectKey, Stored<EventingAuth>>();
       const latest = (key: ObjectKey): Stored<EventingAuth> | undefined => written.get(key) ?? watches.objects.get(key);
@@ -108,7 +109,7 @@ export function issuingController({ selects, settings, provider, openTransport =
       const doubled = new Set<string>();
       const tenantCheck = new TenantCheck({ clock, random });
       const show = scope.show<ObjectNumbers>(numbers.objects);
-      const contextOf = stepContexts({ scope, settings, numbers, askedAt, written, watches, tenantCheck });
+      const contextOf = stepContexts({ scope, settings, numbers, askedAt, unheardAt, written, watches, tenantCheck });
       const takeCensus = censusTaker({
         scope,
         objects: watches.objects,
@@ -131,7 +132,7 @@ export function issuingController({ selects, settings, provider, openTransport =
         {
           async observe(run, nowMs) {
             written.delete(run.key);
-            const observed = await observeEventingAuth(run, { watches, settings, pool, providers, askedAt, doubled });
+            const observed = await observeEventingAuth(run, { watches, settings, pool, providers, askedAt, unheardAt, doubled });
             numbers.targets.set(pool.size);
             // Spread, so that what came in together is not asked about together.
             const checkAfterMs = settings.checkEveryMs * (0.8 + 0.2 * random());
@@ -174,7 +175,6 @@ export function issuingController({ selects, settings, provider, openTransport =
               written.delete(key);
               // In the next term the first run has to look, or nothing would be shown until it is time again.
               idleKeys.forget(key);
-              limits.forget(key);
               return show(key, undefined);
             }
             const { plan, observed } = shown;
@@ -273,6 +273,7 @@ interface StepMeans {
   readonly settings: EventingAuthSettings;
   readonly numbers: Pick<EventingAuthMetrics, "issued">;
   readonly askedAt: Map<string, number>;
+  readonly unheardAt: Map<string, number>;
   readonly written: Map<ObjectKey, Stored<EventingAuth>>;
   readonly watches: Pick<IssuingWatches, "objects">;
   readonly tenantCheck: TenantCheck;
@@ -284,6 +285,7 @@ function stepContexts({
   settings,
   numbers,
   askedAt,
+  unheardAt,
   written,
   watches,
   tenantCheck,
@@ -315,11 +317,17 @@ function stepContexts({
           askedAt.delete(uid);
           return;
         }
-        for (const [other, beforeMs] of askedAt) if (atMs - beforeMs >= settings.shownWithinMs) askedAt.delete(other);
-        askedAt.set(uid, atMs);
+        note(askedAt, { uid, atMs, untilMs: atMs - settings.shownWithinMs });
       },
+      onUnheard: (atMs) => note(unheardAt, { uid, atMs, untilMs: atMs - settings.shownWithinMs }),
     };
   };
+}
+
+/** Keeps when something was done for an object, and forgets what was done long ago. */
+function note(times: Map<string, number>, { uid, atMs, untilMs }: { readonly uid: string; readonly atMs: number; readonly untilMs: number }): void {
+  for (const [other, beforeMs] of times) if (beforeMs <= untilMs) times.delete(other);
+  times.set(uid, atMs);
 }
 
 function sharedBySteps(observation: Observation, scope: ControllerScope, settings: EventingAuthSettings): SharedBySteps {

@@ -1,6 +1,6 @@
 // The next step for an EventingAuth that is being deleted: its application, then its Secret, then the object itself. Pure.
 import { abandonAnnotation } from "./api.ts";
-import { awaitedApplication, doubtOf, doubtOfIntent, isOwn } from "./application-choice.ts";
+import { awaitedApplication, doubtOf, doubtOfIntent, isOwn, ownNamesake } from "./application-choice.ts";
 import { applicationFailed, type ConditionReport } from "./conditions.ts";
 import { type Observation, ownerOfObservation } from "./observe.ts";
 import { idle, type Idle, type Step } from "./step.ts";
@@ -29,9 +29,9 @@ export function planDeletionStep(observation: Observation, nowMs: number): Step 
   const leftBehind = application === "left" ? recorded : [];
   if (target.type === "unknown") return { type: "release", abandoned: leftBehind };
   if (target.type === "observed" && !target.trouble) {
-    return secret && ownershipOfTarget(secret, ownerOfObservation(observation)) === "ours"
-      ? { type: "deleteTargetSecret" }
-      : { type: "release", abandoned: leftBehind };
+    if (secret && ownershipOfTarget(secret, ownerOfObservation(observation)) === "ours") return { type: "deleteTargetSecret" };
+    const late = secret || abandoned.has("target") ? undefined : waitingForSecret(observation, nowMs);
+    return late ?? { type: "release", abandoned: leftBehind };
   }
   // The id of an application is recorded before it gets a secret, so nothing of this object can be in the cluster.
   if (!hasReached) return { type: "release", abandoned: leftBehind };
@@ -53,8 +53,9 @@ function deleteApplications(observation: Observation, secret: TargetSecret | und
   }
   if (tenant.namesakes === undefined) return { type: "look", at: "namesakes" };
   // One whose id was never recorded, or a second one, is known by the mark in it. One that has but the name is somebody's.
-  const own = tenant.namesakes.find(({ id: other, trace }) => trace === "ours" && other !== id);
-  if (own) return { type: "deleteApplication", id: own.id };
+  const second = tenant.namesakes.find(({ id: other, trace }) => trace === "ours" && other !== id);
+  const own = id === undefined ? ownNamesake(observation) : second;
+  if (own) return "type" in own ? own : { type: "deleteApplication", id: own.id };
   if (typeof application === "object") return "left";
   if (application === "deleted") return "gone";
   const awaited = waitingForApplication(observation, nowMs);
@@ -67,6 +68,14 @@ function waitingForApplication(observation: Observation, nowMs: number): Step | 
   const awaited = awaitedApplication(observation, nowMs);
   if (!awaited || "type" in awaited) return awaited;
   return waiting({ holds: false, reason: "DeletionWaiting", message: awaited.message }, { nextAtMs: awaited.nextAtMs });
+}
+
+/** One that was asked for, and of which nobody heard what became, may still turn up in the cluster. */
+function waitingForSecret({ unheardAtMs = -Infinity, settings }: Observation, nowMs: number): Idle | undefined {
+  const untilMs = unheardAtMs + settings.shownWithinMs;
+  if (nowMs >= untilMs) return undefined;
+  const message = `the Secret that was asked for at ${new Date(unheardAtMs).toISOString()} may still turn up in the cluster of the runtime; it is waited for until ${new Date(untilMs).toISOString()}, or until the annotation ${abandonAnnotation} says "target"`;
+  return waiting({ holds: false, reason: "DeletionWaiting", message }, { nextAtMs: untilMs });
 }
 
 function waitingForProvider(message: string): Idle {

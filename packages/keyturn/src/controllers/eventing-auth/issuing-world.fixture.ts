@@ -46,6 +46,8 @@ export class IssuingWorld {
   trouble: TargetTrouble | undefined;
   clientIdFrom: "first-secret" | "creation" = "first-secret";
   served = true;
+  /** What the tenant keeps of descriptions, and shows of them. */
+  descriptions: "listed" | "by id" | "not kept" = "listed";
   /** What the annotation for it names. */
   adopts: Observation["adopts"];
   /** Whether the applications of other objects are there. */
@@ -187,13 +189,20 @@ export class IssuingWorld {
 
   #look(step: Look): ObservedTenant {
     if (step.at === "endpoints") return { endpoints };
-    if (step.at === "namesakes") return { namesakes: Array.from(this.applications.values(), ({ id, trace }) => ({ id, trace })) };
+    if (step.at === "namesakes")
+      return {
+        namesakes: Array.from(this.applications.values(), ({ id, trace }) => ({ id, trace: this.descriptions === "listed" ? trace : "none" })),
+      };
     if (step.at === "others") return { others: this.others };
     const application = this.applications.get(step.id);
     if (step.at === "secrets")
       return { secrets: Array.from(application?.secrets.keys() ?? [], (hint) => ({ hint, validToMs: this.#validTo.get(hint) })) };
     if (!application) return step.at === "application" ? { application: "gone" } : { candidate: "gone" };
-    const observed = { id: application.id, clientId: this.clientIdOf(application), trace: application.trace };
+    const observed = {
+      id: application.id,
+      clientId: this.clientIdOf(application),
+      trace: this.descriptions === "not kept" ? "none" : application.trace,
+    } as const;
     return step.at === "application" ? { application: observed } : { candidate: { ...observed, hasCredentials: application.secrets.size > 0 } };
   }
 

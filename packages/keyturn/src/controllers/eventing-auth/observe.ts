@@ -6,6 +6,7 @@ import type { ConditionReport } from "./conditions.ts";
 import { type EventingAuthSettings, keysOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import type { grantKeeper } from "./grants.ts";
 import { isSameAddress } from "./identity/discovery.ts";
+import { isApplicationId } from "./identity/ias.ts";
 import { IdentityError } from "./identity/provider-http.ts";
 import type {
   Application,
@@ -35,6 +36,8 @@ export interface Observation {
   readonly isDoubled?: boolean;
   /** When this process last asked for an application for this object: counts where the annotation that says so was taken away. */
   readonly askedAtMs?: number;
+  /** When this process last asked the runtime's cluster for the Secret and did not hear what became of that. */
+  readonly unheardAtMs?: number;
   readonly settings: Pick<
     EventingAuthSettings,
     "targetSecret" | "rotateAfterMs" | "overlapMs" | "checkCredentials" | "deletionPatienceMs" | "shownWithinMs"
@@ -87,6 +90,8 @@ interface ObserveOptions {
   readonly providers: Pick<IdentityProviders, "forSecret">;
   /** When this process last asked for an application, by the uid of the object. */
   readonly askedAt: ReadonlyMap<string, number>;
+  /** When it last asked for a Secret without hearing what became of that, in the same way. */
+  readonly unheardAt: ReadonlyMap<string, number>;
   /** The uids of objects that have a second application. */
   readonly doubled: ReadonlySet<string>;
 }
@@ -173,26 +178,26 @@ function isElder(other: Stored<EventingAuth> | undefined, { metadata }: Stored<E
 /** What is known of an object from elsewhere. */
 function knownOf(
   { metadata }: Stored<EventingAuth>,
-  { askedAt, doubled, watches }: ObserveOptions,
-): Pick<Observation, "adopts" | "isDoubled" | "askedAtMs"> {
+  { askedAt, unheardAt, doubled, watches }: ObserveOptions,
+): Pick<Observation, "adopts" | "isDoubled" | "askedAtMs" | "unheardAtMs"> {
   const askedAtMs = askedAt.get(metadata.uid);
-  const id = metadata.annotations?.[adoptAnnotation];
-  const claimedBy =
-    id &&
-    [...watches.objects.entries()].find(
-      ([
-        ,
-        {
-          metadata: { uid },
-          status,
-        },
-      ]) => uid !== metadata.uid && status?.iasApplication?.uuid === id,
-    );
+  const unheardAtMs = unheardAt.get(metadata.uid);
+  const id = idIn(metadata.annotations?.[adoptAnnotation]);
+  const claim = [...watches.objects.entries()].find(
+    ([, { metadata: other, status }]) => id !== undefined && other.uid !== metadata.uid && idIn(status?.iasApplication?.uuid) === id,
+  );
   return {
     ...(askedAtMs !== undefined && { askedAtMs }),
+    ...(unheardAtMs !== undefined && { unheardAtMs }),
     ...(doubled.has(metadata.uid) && { isDoubled: true }),
-    ...(id && { adopts: { id, claimedBy: claimedBy ? `EventingAuth ${claimedBy[0]}` : undefined } }),
+    ...(id !== undefined && { adopts: { id, claimedBy: claim && `EventingAuth ${claim[0]}` } }),
   };
+}
+
+/** An id as its provider spells it: IAS's are UUIDs, and its own are in small letters. */
+function idIn(text = ""): string | undefined {
+  const id = text.trim();
+  return (isApplicationId(id) ? id.toLowerCase() : id) || undefined;
 }
 
 function openProvider({ watches, settings, providers }: ObserveOptions): {

@@ -11,6 +11,7 @@ import {
   ConnectionError,
   messageOf,
   nameOf,
+  type OnRead,
   ownerOf,
   Secret,
   type Stored,
@@ -19,7 +20,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { Semaphore } from "../../semaphore.ts";
-import { EventingAuth } from "./api.ts";
+import { adoptAnnotation, EventingAuth } from "./api.ts";
 import { takeCensus } from "./census.ts";
 import type { EventingAuthSettings } from "./flags.ts";
 import { grantKeeper } from "./grants.ts";
@@ -27,7 +28,7 @@ import { IdentityError } from "./identity/provider-http.ts";
 import type { ApplicationRef, GrantKeeper, IdentityProvider } from "./identity/provider.ts";
 import { readGrant } from "./identity/registrations.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
-import { budgetedTransport } from "./target-budget.ts";
+import { budgetedTransport, targetLookup } from "./target-budget.ts";
 
 /** Something that was left behind. */
 export interface Orphan {
@@ -84,9 +85,10 @@ async function orphanedApplications(search: OrphanSearch, auths: readonly Stored
     type: "application",
     application: id,
     runtime: name,
-    why: `it was made for the EventingAuth with the uid ${uid}, which is not there`,
+    why: `it was made for the EventingAuth with the uid ${uid}, which is not there${heirOf(auths, name) ? `; ${heirAdvice}` : ""}`,
     async remove() {
-      await assertUnclaimed(search, id, uid);
+      const now = await assertUnclaimed(search, id, uid);
+      if (heirOf(now, name)) throw new Error(`${heirAdvice}; it was not deleted`);
       const ref = { id, name, uid, grants: noGrants };
       if ((await provider.read(ref))?.trace === "ours") await provider.delete(ref);
     },
@@ -121,12 +123,20 @@ async function orphanedGrants(search: OrphanSearch, auths: readonly Stored<Event
   });
 }
 
-/** Somebody may have made an object meanwhile, or an object may have adopted it. */
-async function assertUnclaimed(search: OrphanSearch, id: string, uid: string): Promise<void> {
+/** Where objects were restored from a backup, they have other uids, and their applications are in use. */
+function heirOf(auths: readonly Stored<EventingAuth>[], name: string): Stored<EventingAuth> | undefined {
+  return auths.find(({ metadata, status }) => metadata.name === name && status?.iasApplication === undefined);
+}
+
+const heirAdvice = `the EventingAuth of its name has none, as after a restore: adopt it with the annotation ${adoptAnnotation}, or delete that EventingAuth first`;
+
+/** Somebody may have made an object meanwhile, or an object may have adopted it. Resolves to those that there are. */
+async function assertUnclaimed(search: OrphanSearch, id: string, uid: string): Promise<readonly Stored<EventingAuth>[]> {
   const auths = await listAuths(search);
   const claim = auths.find(({ metadata, status }) => metadata.uid === uid || status?.iasApplication?.uuid === id);
   if (claim)
     throw new Error(`application ${id} is that of EventingAuth ${claim.metadata.namespace ?? ""}/${claim.metadata.name} by now; it was not deleted`);
+  return auths;
 }
 
 const noGrants: GrantKeeper = { read: () => Promise.resolve(undefined), keep: () => Promise.resolve() };
@@ -190,7 +200,8 @@ async function inCluster<T>(
   const text = Buffer.from(data?.[settings.kubeconfigs.key] ?? "", "base64").toString("utf8");
   const connection = await embeddedKubeconfig(text, { name: `of ${runtime}`, clock, allowInsecure: settings.allowInsecureTargets });
   const timeoutMs = settings.targetTimeoutMs;
-  const open = (onRead: (bytes: number) => void): Transport => createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock, onRead });
+  const open = (onRead: OnRead): Transport =>
+    createHttpTransport({ ...connection, env, userAgent: keyturn.name, clock, onRead, lookup: targetLookup });
   const wire = budgetedTransport(open, { clock, timeoutMs, onExceeded: () => {} });
   try {
     return await work(createClient(wire, { timeoutMs, clock, random: systemRandom }));

@@ -57,10 +57,14 @@ const burst = 20;
 /** Then as often as somebody who mends something by hand needs it. */
 const everyMs = 5_000;
 
-/** Limits the runs of each object that ask the identity provider. A process that begins anew begins with a full bucket. */
+/**
+ * Limits the runs of each object that ask the identity provider. One that is made again under its name is limited as before: whoever deletes it in a loop
+ * has no more of the provider than others. A process that begins anew begins with a full bucket.
+ */
 export class RunLimits {
   readonly #rate: TokenRate;
   readonly #buckets = new Map<ObjectKey, TokenBucket>();
+  #droppedMs = 0;
 
   /** Checks are due every `checkEveryMs`, and never too often. */
   constructor(checkEveryMs: number) {
@@ -69,13 +73,18 @@ export class RunLimits {
 
   /** Counts a run, at a time on the monotonic scale. How long it has to wait; undefined if it need not. */
   take(key: ObjectKey, nowMs: number): number | undefined {
+    this.#dropFull(nowMs);
     const bucket = this.#buckets.get(key) ?? fullBucket(this.#rate, nowMs);
     const left = takeToken(bucket, this.#rate, nowMs);
     this.#buckets.set(key, left ?? bucket);
     return left ? undefined : Math.ceil((1 - bucket.tokens) / this.#rate.perMs - (nowMs - bucket.atMs));
   }
 
-  forget(key: ObjectKey): void {
-    this.#buckets.delete(key);
+  /** Those that nobody has taken from for so long that they are full again. */
+  #dropFull(nowMs: number): void {
+    const fullMs = burst / this.#rate.perMs;
+    if (nowMs - this.#droppedMs < fullMs) return;
+    this.#droppedMs = nowMs;
+    for (const [key, { atMs }] of this.#buckets) if (nowMs - atMs >= fullMs) this.#buckets.delete(key);
   }
 }

@@ -1,10 +1,25 @@
 // What one runtime's cluster may cost: bytes and time. A cluster is somebody else's, and whatever it sends must not be felt by others.
-import { type Clock, ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "@keyturn/runtime";
+import {
+  type Clock,
+  ConnectionError,
+  createNameLookup,
+  type OnRead,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from "@keyturn/runtime";
 
 /** One Secret is watched there, of a few kB. What is sent about it in excess of this is of no use to anybody. */
 const burstBytes = 512 * 1024;
 /** Bookmarks, reconnections, and changes that people make. */
 const bytesPerMs = 8;
+/** Reading takes time for each piece, however small: so many bytes count at least. */
+const leastPiece = 512;
+/** What TLS says besides the data comes in the smallest pieces of all: each of its bytes counts as so many. A handshake has a few kB. */
+const silentFactor = 8;
+
+/** Their names are looked up apart from everybody else's. */
+export const targetLookup = createNameLookup();
 
 interface TargetBudgetOptions {
   readonly clock: Clock;
@@ -16,12 +31,9 @@ interface TargetBudgetOptions {
 
 /**
  * A transport that reads no more than the budget allows. What exceeds it ends the connection, and until half of the budget is there again, requests
- * fail at once. `open` makes the transport, which tells `onRead` of every byte that it reads.
+ * fail at once. `open` makes the transport, which tells `onRead` of all that it reads.
  */
-export function budgetedTransport(
-  open: (onRead: (bytes: number) => void) => Transport,
-  { clock, timeoutMs, onExceeded }: TargetBudgetOptions,
-): Transport {
+export function budgetedTransport(open: (onRead: OnRead) => Transport, { clock, timeoutMs, onExceeded }: TargetBudgetOptions): Transport {
   let left = burstBytes;
   let countedMs = clock.monotonic();
   let exhausted = false;
@@ -31,9 +43,9 @@ export function budgetedTransport(
     countedMs = nowMs;
     if (left >= burstBytes / 2) exhausted = false;
   };
-  const transport = open((bytes) => {
+  const transport = open((bytes, of) => {
     refill();
-    left -= bytes;
+    left -= of === "data" ? Math.max(bytes, leastPiece) : bytes * silentFactor;
     if (left >= 0) return;
     exhausted = true;
     const error = tooMuch();

@@ -1,6 +1,7 @@
 // What is kept of the Secret in the runtime's cluster, and what is written there.
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
+import type { Secret, Stored } from "@keyturn/runtime";
 import { EventingAuth } from "./api.ts";
 import { credentialsIn, keepTargetSecret, ownershipOfTarget, type TargetContent, targetSecretObject } from "./target-secret.ts";
 
@@ -59,4 +60,22 @@ test("where the client secret is kept, it is not written", () => {
   const { data, metadata } = targetSecretObject({ ...content, credentials: { type: "kept", digest: "d", hint: undefined } });
   expect(Object.keys(data ?? {})).toEqual(["token_url", "certs_url"]);
   expect(Object.keys(metadata.annotations ?? {})).not.toContain("keyturn.io/secret-hint");
+});
+
+test.each([
+  { data: null },
+  { data: { client_secret: 5, client_id: {} } },
+  { metadata: { ...stored, labels: null, annotations: 7 } },
+  {
+    metadata: {
+      ...stored,
+      labels: { "app.kubernetes.io/managed-by": [] },
+      annotations: { "keyturn.io/issued-at": 9, "keyturn.io/application": null },
+    },
+  },
+  { metadata: { ...stored, creationTimestamp: "never" } },
+])("what has not the shape of a Secret has nothing of ours, and is dated for certain: %j", (odd) => {
+  const kept = keepTargetSecret({ metadata: stored, ...odd } as Stored<Secret>);
+  expect(kept).toMatchObject({ digest: undefined, clientId: undefined, issuedAtMs: 0, noted: { application: undefined, hint: undefined } });
+  expect(ownershipOfTarget(kept, owner)).not.toBe("ours");
 });

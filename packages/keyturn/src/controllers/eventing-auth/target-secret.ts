@@ -31,24 +31,31 @@ export interface TargetSecret {
   readonly issuedAtMs: number;
 }
 
-/** Reduces a Secret to what is kept of it. */
-export function keepTargetSecret({ metadata, data = {} }: Stored<Secret>): TargetSecret {
-  const { uid, resourceVersion, name, labels = {}, creationTimestamp = "" } = metadata;
+/** Reduces a Secret to what is kept of it. Its cluster is somebody else's, and need not keep to the shape of a Secret. */
+export function keepTargetSecret({ metadata, data }: Stored<Secret>): TargetSecret {
+  const { uid, resourceVersion, name, creationTimestamp = "" } = metadata;
+  const texts = textsIn(data);
   // No others: kubectl notes all that it applied in an annotation, client secrets included.
-  const annotations = Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(`${keyturn.domain}/`)));
-  const clientSecret = decoded(data["client_secret"]);
-  const issuedAtMs = Date.parse(annotations[issuedAtAnnotation] ?? "");
+  const annotations = textsIn(metadata.annotations, `${keyturn.domain}/`);
+  const clientSecret = decoded(texts["client_secret"]);
+  const issuedAtMs = [annotations[issuedAtAnnotation], creationTimestamp].map((text) => Date.parse(text ?? "")).find((ms) => !Number.isNaN(ms));
   return {
     uid,
     resourceVersion,
-    object: { metadata: { name, uid, resourceVersion, labels, annotations } },
-    clientId: decoded(data["client_id"]),
-    tokenUrl: decoded(data["token_url"]),
-    certsUrl: decoded(data["certs_url"]),
+    object: { metadata: { name, uid, resourceVersion, labels: textsIn(metadata.labels), annotations } },
+    clientId: decoded(texts["client_id"]),
+    tokenUrl: decoded(texts["token_url"]),
+    certsUrl: decoded(texts["certs_url"]),
     digest: clientSecret === undefined ? undefined : digestOf(clientSecret),
     noted: { application: annotations[applicationAnnotation], hint: annotations[hintAnnotation], digest: annotations[digestAnnotation] },
-    issuedAtMs: Number.isNaN(issuedAtMs) ? Date.parse(creationTimestamp) : issuedAtMs,
+    issuedAtMs: issuedAtMs ?? 0,
   };
+}
+
+/** The members that are texts, of those whose names begin in this way. */
+function textsIn(value: unknown, beginning = ""): Readonly<Record<string, string>> {
+  const entries: readonly [string, unknown][] = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[0].startsWith(beginning) && typeof entry[1] === "string"));
 }
 
 /** Whose a Secret is. */

@@ -16,6 +16,7 @@ import {
   keyOf,
   type Logger,
   messageOf,
+  type OnRead,
   type Random,
   Secret,
   type SendPermit,
@@ -26,7 +27,7 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { type EventingAuthSettings, kubeconfigName } from "./flags.ts";
 import type { TargetReason } from "./reasons.ts";
-import { budgetedTransport } from "./target-budget.ts";
+import { budgetedTransport, targetLookup } from "./target-budget.ts";
 import { keepTargetSecret, type TargetSecret } from "./target-secret.ts";
 import { limits } from "../../limits.ts";
 
@@ -59,10 +60,10 @@ interface TargetOptions {
   readonly openTransport?: OpenTargetTransport;
 }
 
-/** Opens the wire to a cluster, which tells of every byte that it reads. */
+/** Opens the wire to a cluster, which tells of all that it reads. */
 type OpenTargetTransport = (
   connection: ConnectionConfig,
-  limits: Pick<Parameters<typeof createHttpTransport>[0], "maxHeadBytes" | "onRead">,
+  limits: Pick<Parameters<typeof createHttpTransport>[0], "maxHeadBytes" | "onRead" | "lookup">,
 ) => Transport;
 
 const { targetBodyBytes: maxBodyBytes, targetHeadBytes: maxHeadBytes, kubeconfigBytes: maxKubeconfigBytes } = limits;
@@ -93,7 +94,7 @@ export class Target {
     this.#options = options;
     const openTransport: OpenTargetTransport =
       options.openTransport ?? ((to, limits) => createHttpTransport({ ...to, ...limits, clock, userAgent: keyturn.name }));
-    const open = (onRead: (bytes: number) => void): Transport => openTransport(connection, { maxHeadBytes, onRead });
+    const open = (onRead: OnRead): Transport => openTransport(connection, { maxHeadBytes, onRead, lookup: targetLookup });
     const onExceeded = ({ message }: Error): void => this.#note({ reason: "TargetUnreachable", message });
     this.#transport = this.#observed(budgetedTransport(open, { clock, timeoutMs, onExceeded }));
     this.clientFor = (permit) => createClient(this.#transport, { timeoutMs, maxBodyBytes, clock, random, sender: { flow: "", permit } });

@@ -244,31 +244,45 @@ describe("a Secret that gives none", () => {
 
 describe("what a source held between two runs", () => {
   const [site, signer] = ["shop/site", "shop/signer"];
+  const mostBytes = 10_000;
   const remembering = (): PassedStates<string> => {
-    const passed = new PassedStates<string>({ isNothing: (state) => state === "", most: limits.passedStates });
+    const passed = new PassedStates<string>({ isNothing: (state) => state === "", mostBytes });
     passed.since(site, ["signer"]);
     return passed;
   };
+  const seenBy = (passed: PassedStates<string>): { states: readonly string[]; missed: number } => {
+    const { states = [], missed = 0 } = passed.since(site, ["signer"]).get("signer") ?? {};
+    return { states, missed };
+  };
 
-  test("is remembered until a run that saw it has ended well, and what came since stays", () => {
+  test("is remembered until a run that saw it has ended well, and what came since stays, also if it is the same", () => {
     const passed = remembering();
     for (const state of [undefined, "a", "", "b"]) passed.changed(signer, state, [site]);
     const seen = passed.since(site, ["signer"]);
-    expect(seen.get("signer")).toEqual({ states: ["a", "b"], missed: 0 });
+    expect(seenBy(passed)).toEqual({ states: ["a", "b"], missed: 0 });
     passed.changed(signer, "c", [site]);
+    passed.changed(signer, "a", [site]);
     passed.completed(site, seen);
-    expect(passed.since(site, ["signer"]).get("signer")).toEqual({ states: ["c"], missed: 0 });
+    expect(seenBy(passed)).toEqual({ states: ["c", "a"], missed: 0 });
     passed.completed(site, passed.since(site, ["signer"]));
     expect(passed.since(site, ["signer"]).size).toBe(0);
   });
 
-  test("is counted where it is too much", () => {
+  test("is remembered once, however often the source goes to and fro", () => {
     const passed = remembering();
-    for (let state = 0; state < limits.passedStates + 5; state++) passed.changed(signer, `${state}`, [site]);
-    const seen = passed.since(site, ["signer"]);
-    expect(seen.get("signer")?.states).toHaveLength(limits.passedStates);
-    expect(seen.get("signer")?.missed).toBe(5);
-    passed.completed(site, seen);
+    for (let change = 0; change < 5 * limits.passedStates; change++) passed.changed(signer, `${change % 3}`, [site]);
+    expect(seenBy(passed)).toEqual({ states: ["1", "2", "0"], missed: 0 });
+  });
+
+  test.each([
+    ["many", limits.passedStates, 5, (state: number) => `${state}`],
+    ["large", 9, 5, (state: number) => `${state} ${"x".repeat(1000)}`],
+  ])("is counted where it is too much: %s", (_what, most, more, stateOf) => {
+    const passed = remembering();
+    for (let state = 0; state < most + more; state++) passed.changed(signer, stateOf(state), [site]);
+    const { states, missed } = seenBy(passed);
+    expect([states.length, missed, states.at(-1)]).toEqual([most, more, stateOf(most + more - 1)]);
+    passed.completed(site, passed.since(site, ["signer"]));
     expect(passed.since(site, ["signer"]).size).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 // From a Secret with a certificate or a public key to the key that it gives, or why there is none; and what the Secret held between two runs.
-import type { KeyObject } from "node:crypto";
+import { hash, type KeyObject } from "node:crypto";
 import { nameOf, type ObjectKey } from "@keyturn/runtime";
 import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
 import { limits } from "../../limits.ts";
@@ -70,10 +70,19 @@ function whyNoChain({ pem }: WithCertificates): string {
 
 // What sources held between two runs: a key that came and went before it could be published may have signed all the same.
 
-/** What a source held since the last run that ended well, and how much of it is not remembered. */
+/** What a source held since the last run that ended well, each once, the last one last, and how much of it is not remembered. */
 export interface Passed<V> {
   readonly states: readonly V[];
   readonly missed: number;
+  /** Of all changes that were counted, the last one that is in here. */
+  readonly upTo: number;
+}
+
+/** What is remembered of a source: its states by their digests, the last one last, with the change that ended each. */
+interface Held<V> {
+  readonly states: Map<string, { readonly state: V; readonly bytes: number; readonly endedBy: number }>;
+  bytes: number;
+  missed: number;
 }
 
 /**
@@ -82,50 +91,68 @@ export interface Passed<V> {
  */
 export class PassedStates<V> {
   /** By the object, then by the source's name. */
-  readonly #held = new Map<ObjectKey, Map<string, Passed<V>>>();
+  readonly #held = new Map<ObjectKey, Map<string, Held<V>>>();
   readonly #isNothing: (state: V) => boolean;
-  readonly #most: number;
+  readonly #mostBytes: number;
+  #changes = 0;
 
-  /** Of each source `most` states are remembered, the last ones. */
-  constructor({ isNothing, most }: { readonly isNothing: (state: V) => boolean; readonly most: number }) {
+  /** Of each source so many states are remembered as `limits.passedStates` and `mostBytes` allow, the last ones. */
+  constructor({ isNothing, mostBytes }: { readonly isNothing: (state: V) => boolean; readonly mostBytes: number }) {
     this.#isNothing = isNothing;
-    this.#most = most;
+    this.#mostBytes = mostBytes;
   }
 
   /** A source of these objects is another than `previous`, if it was anything before. */
   changed(source: ObjectKey, previous: V | undefined, objects: readonly ObjectKey[]): void {
     if (previous === undefined || this.#isNothing(previous)) return;
     const { name } = nameOf(source);
+    const text = JSON.stringify(previous);
+    const id = hash("sha256", text);
+    this.#changes += 1;
     for (const object of objects) {
-      const held = this.#held.get(object);
-      const { states, missed } = held?.get(name) ?? { states: [], missed: 0 };
-      const all = [...states, previous];
-      const kept = all.slice(-this.#most);
-      held?.set(name, { states: kept, missed: missed + all.length - kept.length });
+      const sources = this.#held.get(object);
+      if (!sources) continue;
+      const held = sources.get(name) ?? { states: new Map(), bytes: 0, missed: 0 };
+      sources.set(name, held);
+      this.#take(held, id);
+      // A source that goes to and fro holds few things, however often.
+      held.states.set(id, { state: previous, bytes: text.length, endedBy: this.#changes });
+      held.bytes += text.length;
+      for (const [oldest] of held.states) {
+        if (held.states.size <= limits.passedStates && held.bytes <= this.#mostBytes) break;
+        this.#take(held, oldest);
+        held.missed += 1;
+      }
     }
+  }
+
+  #take(held: Held<V>, id: string): void {
+    held.bytes -= held.states.get(id)?.bytes ?? 0;
+    held.states.delete(id);
   }
 
   /** What these sources of an object held since the last run. From now on they are looked after. */
   since(object: ObjectKey, names: readonly string[]): ReadonlyMap<string, Passed<V>> {
-    const held = this.#held.get(object);
-    if (!held) this.#held.set(object, new Map());
+    const sources = this.#held.get(object);
+    if (!sources) this.#held.set(object, new Map());
     return new Map(
       names.flatMap((name) => {
-        const passed = held?.get(name);
-        return passed ? [[name, passed] as const] : [];
+        const held = sources?.get(name);
+        const states = Array.from(held?.states.values() ?? [], ({ state }) => state);
+        return held ? [[name, { states, missed: held.missed, upTo: this.#changes }] as const] : [];
       }),
     );
   }
 
   /** A run has ended well: what it had seen is written down. What has come since stays. */
   completed(object: ObjectKey, seen: ReadonlyMap<string, Passed<V>>): void {
-    const held = this.#held.get(object);
-    for (const [name, { states, missed }] of seen) {
-      const now = held?.get(name);
-      const left = now?.states.filter((state) => !states.includes(state)) ?? [];
-      const missedSince = (now?.missed ?? 0) - missed;
-      if (left.length > 0 || missedSince > 0) held?.set(name, { states: left, missed: Math.max(0, missedSince) });
-      else held?.delete(name);
+    const sources = this.#held.get(object);
+    for (const [name, { missed, upTo }] of seen) {
+      const held = sources?.get(name);
+      if (!held) continue;
+      for (const [id, { endedBy }] of held.states) if (endedBy <= upTo) this.#take(held, id);
+      held.missed -= missed;
+      if (held.states.size === 0 && held.missed === 0) sources?.delete(name);
     }
   }
 

@@ -37,6 +37,7 @@ import { type JwksObject, type Observation, observeJwks, type PassedSources } fr
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
+import { namesOfSources, type SourceNames } from "./sources.ts";
 
 /** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
 export const jwksFinalizer = `${keyturn.domain}/jwks`;
@@ -63,8 +64,8 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
     backoff,
     setup(scope) {
       const passed: PassedSources = {
-        secrets: new PassedStates({ isNothing: ({ type }) => type === "empty", most: limits.passedStates }),
-        merged: new PassedStates({ isNothing: (document) => document === "", most: limits.passedDocuments }),
+        secrets: new PassedStates({ isNothing: ({ type }) => type === "empty", mostBytes: limits.passedSecretBytes }),
+        merged: new PassedStates({ isNothing: (document) => document === "", mostBytes: limits.passedDocumentBytes }),
       };
       const watches = watchJwks(scope, { kind, readSettings, serves, passed });
       const metrics = keyMetrics(scope.metrics, kind);
@@ -176,17 +177,23 @@ function ownerKeysOf(object: KubeObject, kind: Kind): readonly ObjectKey[] {
 
 function sourceKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
   const result = readSettings(object);
-  const { namespace } = object.metadata;
-  if (!result.ok) return [];
+  if (!result.ok) return keysIn(object, sourcesBefore(object).secrets);
   const { sources, nginx } = result.settings;
-  const names = [...sources, ...(nginx?.tlsSecret === undefined ? [] : [nginx.tlsSecret])];
-  return names.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name }));
+  return keysIn(object, [...sources, ...(nginx?.tlsSecret === undefined ? [] : [nginx.tlsSecret])]);
 }
 
 function mergedKeys(object: JwksObject, readSettings: ReadSettings): readonly ObjectKey[] {
   const result = readSettings(object);
-  const { namespace } = object.metadata;
-  return result.ok ? result.settings.mergedConfigMaps.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name })) : [];
+  return keysIn(object, result.ok ? result.settings.mergedConfigMaps : sourcesBefore(object).configMaps);
+}
+
+/** Where the keys come from that are in use: while a spec cannot be read, what comes and goes there must not be missed. */
+function sourcesBefore({ status }: JwksObject): SourceNames {
+  return namesOfSources((status?.keys ?? []).flatMap(({ state, source }) => (state === "Active" ? [source] : [])));
+}
+
+function keysIn({ metadata: { namespace } }: JwksObject, names: readonly string[]): readonly ObjectKey[] {
+  return names.map((name) => keyOf(namespace === undefined ? { name } : { namespace, name }));
 }
 
 // Every right that the JWKS controllers need.

@@ -408,6 +408,31 @@ describe("a rollout of nginx", () => {
   });
 });
 
+test("a server's certificate that nginx would refuse is not rolled out: what runs stays as it is, and keys are published all the same", () => {
+  const served = (): string => `${world.condition("Served")}: ${world.status?.conditions?.find(({ type }) => type === "Served")?.message}`;
+  world = new JwksWorld({ nginx: { tlsSecret: "server" } });
+  world.podsAreReady = true;
+  put();
+  world.run(t0);
+  expect(served()).toMatch(/^False ServerCertificateRefused: Secret server .* it does not exist; its pods stay as they are$/);
+  expect(world.objects.has("deployments.apps/shop/site")).toBe(false);
+  const [server, other] = [makeCertificate(), makeCertificate()];
+  world.putSecret("server", secretData(server.certificate, server.privateKey));
+  world.run(t0 + 1000);
+  expect(world.condition("Served")).toBe("True Serving");
+  const running = structuredClone(world.objects.get("deployments.apps/shop/site"));
+  world.putSecret("server", secretData(server.certificate, other.privateKey));
+  put(second);
+  world.run(t0 + hourMs);
+  expect(served()).toMatch(/^False ServerCertificateRefused: .* its tls\.crt is for another key than its tls\.key/);
+  expect(world.objects.get("deployments.apps/shop/site")).toEqual(running);
+  expect(world.kids).toHaveLength(2);
+  world.putSecret("server", secretData(other.certificate, other.privateKey));
+  world.run(t0 + 2 * hourMs);
+  expect(world.condition("Served")).toBe("True Serving");
+  expect(world.objects.get("deployments.apps/shop/site")).not.toEqual(running);
+});
+
 describe("what an installation does not allow", () => {
   test("is not run, and keys are published all the same", () => {
     world = new JwksWorld({ nginx: { image: "evil:1" } });

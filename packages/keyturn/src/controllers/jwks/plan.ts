@@ -22,8 +22,9 @@ import {
 } from "@keyturn/runtime";
 import type { JwksStatus } from "./api.ts";
 import { documentOf, type History, isDocumentConfigMap, keyStatusesOf, recoverHistory, revisionOf, timestamp } from "./config-map.ts";
-import { nextRemovalOf } from "./key-history.ts";
-import { nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
+import { discoveryFile, entryId } from "./jwk.ts";
+import { nextRemovalOf, type PublishedKey } from "./key-history.ts";
+import { documentFile, nginxConfigFile, nginxConfigMap, nginxDeployment, type NginxOptions, nginxService, renderNginxConfig } from "./nginx.ts";
 import { found, isOurs, knownLive, nameOfObject, type Observation, ownDocument, ownerOfObservation } from "./observe.ts";
 import {
   documentPart,
@@ -37,6 +38,7 @@ import {
 } from "./publication.ts";
 import type { JwksCondition } from "./reasons.ts";
 import { rolloutOf, unavailable } from "./rollout.ts";
+import { problemWithServer } from "./server-certificate.ts";
 import type { JwksSettings, NginxSettings } from "./settings.ts";
 import { missedEvents } from "./sources.ts";
 
@@ -79,6 +81,11 @@ function servingOf(
   if (refusal) return { ...nothing, report: refusalReport(refusal), nginxConfigUpdated };
   if (!document) return { ...nothing, report: unavailable("nothing is published yet"), nginxConfigUpdated };
 
+  const problem = nginx.tlsSecret === undefined ? undefined : problemWithServer(observation.secrets.get(nginx.tlsSecret));
+  if (problem !== undefined) {
+    const message = `Secret ${nginx.tlsSecret} is not one that nginx serves with: ${problem}; its pods stay as they are`;
+    return { ...nothing, report: { status: "False", reason: "ServerCertificateRefused", message }, nginxConfigUpdated };
+  }
   const revision = revisionOf(document);
   if (revision === undefined) return { ...nothing, report: unavailable(`ConfigMap ${documentName} was edited by somebody else`), nginxConfigUpdated };
 
@@ -171,7 +178,6 @@ export function planJwks(observation: Observation, moment: Moment): JwksPlan {
         history: withAvailability(observation, publication, { served: serving.report, nowMs }),
         cacheSeconds: cache.cacheSeconds,
         revoked: withdrawalReport(withdrawals, refused) ?? publication.revoked,
-        signing: settings.sources[0],
         served: serving.report,
         left: removalReport(removals, refused),
         nginxConfigUpdated: serving.nginxConfigUpdated,
@@ -221,7 +227,6 @@ function announcement(observation: Observation, publication: Publication): JwksP
     ...publication,
     cacheSeconds: status?.cacheSeconds,
     served: undefined,
-    signing: undefined,
     nginxConfigUpdated: status?.nginxConfigUpdated,
   });
   const { Ready, Published = null } = report.conditions;
@@ -255,10 +260,10 @@ function isImmutable(object: ConfigMap): boolean {
   return object.immutable === true;
 }
 
+/** What others have added does not count; what is ours and no longer wanted does. */
 function isSameContent(live: ConfigMap, wanted: ConfigMap): boolean {
-  const covers = (fields: Readonly<Record<string, string>> = {}, within: Readonly<Record<string, string>> = {}): boolean =>
-    Object.entries(fields).every(([key, value]) => within[key] === value);
-  return covers(wanted.data, live.data) && covers(wanted.binaryData, live.binaryData);
+  const ours = [documentFile, discoveryFile, nginxConfigFile];
+  return ours.every((file) => live.data?.[file] === wanted.data?.[file] && live.binaryData?.[file] === wanted.binaryData?.[file]);
 }
 
 /** Takes revoked keys out of documents, but for those that were refused. */
@@ -356,8 +361,7 @@ interface StatusInput {
   readonly truncated?: JwksCondition | null;
   /** Every revocation means a key; null if nothing is revoked. */
   readonly revoked: JwksCondition | null;
-  /** The source whose key signs, if it is known. */
-  readonly signing: string | undefined;
+  readonly signing: Publication["signing"];
   /** When nginx's configuration was last changed; absent if there is none. */
   readonly nginxConfigUpdated: string | undefined;
 }
@@ -368,8 +372,7 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
   const { generation } = object.metadata;
   const { jwksVerified, lastKeyID } = object.status ?? {};
   const nextRemovalMs = nextRemovalOf(history.keys);
-  const signs = history.keys.find(({ standing, source }) => standing.state === "Active" && source === signing)?.jwk.kid;
-  const lastKey = signing === undefined && history.keys.some(({ jwk }) => jwk.kid === lastKeyID) ? lastKeyID : signs;
+  const lastKey = signing ? signingKeyOf(history, signing) : history.keys.find(({ jwk }) => jwk.kid === lastKeyID)?.jwk.kid;
   // A rollout that goes well is a part of every rotation, and nobody's concern.
   const blocking = [published, served, left].find((condition) => condition?.status === "False" && condition.reason !== "RollingOut");
   return {
@@ -396,4 +399,11 @@ function reportOf({ kind, object }: Observation, input: StatusInput): StatusRepo
     },
     onlyIfUnchanged: true,
   };
+}
+
+/** The `kid` of the key that signs: what the source holds, published or about to be; while that cannot be read, what it held last. */
+function signingKeyOf({ keys, pending }: History, { name, keys: held }: NonNullable<Publication["signing"]>): string | undefined {
+  const holds = new Set(held?.map(entryId));
+  const isSigning = (key: PublishedKey): boolean => (held ? holds.has(entryId(key)) : key.standing.state === "Active" && key.source === name);
+  return (keys.find(isSigning) ?? pending.find((key) => holds.has(entryId(key))))?.jwk.kid;
 }

@@ -86,7 +86,7 @@ describe("other sources", () => {
 
   test("what was too much to remember is told", () => {
     put();
-    const passed = new Map([["tls", { states: [], missed: 3 }]]);
+    const passed = new Map([["tls", { states: [], missed: 3, upTo: 0 }]]);
     const { events = [] } = planJwks({ ...world.observe(), passed }, { nowMs: t0, refused: new Map() });
     expect(events).toMatchObject([{ type: "Warning", reason: "KeysMissed", message: expect.stringMatching(/^Secret tls .* 3 of its states/) }]);
   });

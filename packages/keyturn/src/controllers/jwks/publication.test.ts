@@ -222,6 +222,18 @@ describe("a key that signs is published or written down, whatever happens", () =
     expect(world.run(t0 + hourMs).writes).toEqual([]);
   });
 
+  test("the ConfigMap is immutable and one of its files is no longer wanted: another takes its place", () => {
+    world = new JwksWorld({ issuer: "https://tokens.example" });
+    put(first);
+    world.run(t0);
+    world.editConfigMap((configMap) => ({ ...configMap, immutable: true }));
+    const { issuer: _, ...spec } = world.spec;
+    world.spec = spec;
+    world.run(t0 + hourMs);
+    expect(Object.keys(world.configMap?.data ?? {})).toEqual(["jwks.json"]);
+    expect(world.condition("Published")).toBe("True Published");
+  });
+
   test("the operator is killed between the two: nothing is lost", () => {
     put();
     world.run(t0);
@@ -270,6 +282,29 @@ describe("lastKeyID", () => {
     world.putSecret("tls", undefined);
     world.run(t0 + 2 * hourMs);
     expect(world.status?.lastKeyID).toBe(kidOfCertificate(first));
+  });
+
+  test("is that key from when its Secret holds it, whichever source it was published from before, and however long the ConfigMap waits", () => {
+    world = new JwksWorld({ certificateSecrets: ["next"] });
+    put(first);
+    put(second, "next");
+    world.run(t0);
+    put(second);
+    world.run(t0 + 10);
+    expect([world.condition("Published"), world.status?.lastKeyID]).toEqual(["False UpdateDeferred", kidOfCertificate(second)]);
+  });
+
+  test("is none while the key that signs is revoked: the one before it does not sign", () => {
+    put(first);
+    world.run(t0);
+    world.revoked = [kidOfCertificate(second)];
+    put(second);
+    world.run(t0 + hourMs);
+    expect([world.condition("Ready"), world.kids, world.status?.lastKeyID]).toEqual([
+      "False SigningKeyRevoked",
+      [kidOfCertificate(first)],
+      undefined,
+    ]);
   });
 });
 

@@ -52,6 +52,8 @@ export interface Publication {
   readonly revoked: JwksCondition | null;
   /** Thumbprints of the keys that go out of every other document too. */
   readonly withdrawn: ReadonlySet<string>;
+  /** The source whose key signs. */
+  readonly signing: Pick<Source, "name" | "keys"> | undefined;
   /** What happens to keys by this write. */
   readonly changes: readonly KeyChange[];
   /** What happens without one. */
@@ -101,6 +103,7 @@ export function publicationOf(observation: Observation, settings: JwksSettings, 
   const common = {
     revoked: revokedReport(revocations),
     withdrawn: revocations.thumbprints,
+    signing: sources[0],
     isIntact: live !== undefined && documentOf(live) === renderJwks(before.keys.map(({ jwk }) => jwk)),
     events: [],
     changes: [],

@@ -48,6 +48,10 @@ const conditionReasons = {
   },
   PodsFail: { meaning: "Pods of nginx do not get ready; the message has their own words.", health: "degraded" },
   NotAllowed: { meaning: "The object asks for an image, replicas or resources that this installation does not allow.", health: "degraded" },
+  ServerCertificateRefused: {
+    meaning: "nginx would not start with the Secret that `tlsSecret` names, so nothing is rolled out.",
+    health: "degraded",
+  },
   NginxRefused: { meaning: "The API server does not take nginx's objects as the spec makes them.", health: "degraded" },
   Paused: { meaning: "People asked for nothing to be done for the object for now.", health: "paused" },
 } as const satisfies ReasonTable;

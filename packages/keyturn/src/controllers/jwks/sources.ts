@@ -68,6 +68,20 @@ function withoutNames(source: ReadSource, named: readonly (KeyEntry & { readonly
 /** What stands before the name of a ConfigMap that keys come from; no Secret's name has a slash. */
 const configMapPrefix = "configmap/";
 
+/** Names of Secrets and of ConfigMaps. */
+export interface SourceNames {
+  readonly secrets: readonly string[];
+  readonly configMaps: readonly string[];
+}
+
+/** The names behind what the status calls sources. */
+export function namesOfSources(sources: readonly string[]): SourceNames {
+  const { secrets = [], configMaps = [] } = Object.groupBy(new Set(sources), (source) =>
+    source.startsWith(configMapPrefix) ? "configMaps" : "secrets",
+  );
+  return { secrets: secrets.filter((name) => name !== ""), configMaps: configMaps.map((source) => source.slice(configMapPrefix.length)) };
+}
+
 /** A ConfigMap of others, with all its keys under their own names. */
 function mergedSource(name: string, text: string | undefined, before: readonly string[] = []): ReadSource {
   const keys = entriesOf(text ?? "").slice(0, limits.mergedKeys + 1);

@@ -56,7 +56,7 @@ function planWith(change: Partial<TargetSchedule>, rest: Partial<RotationPlan> =
 }
 
 function reported(plan: RotationPlan): StatusReport {
-  return reportOf(statusObjectOf("shop", target), plan.targets.get("live") ?? schedule, plan, (what, parts) => `${what} ${parts.join()}`);
+  return reportOf(statusObjectOf("shop", target), plan.targets.get("live") ?? schedule, plan, ({ digest }) => `shown ${digest}`);
 }
 
 function statusOf(plan: RotationPlan, before?: ReportedStatus, atMs = nowMs): ReportedStatus {
@@ -98,7 +98,7 @@ test("a target that is as it should be", () => {
     observedGeneration: 3,
     rank: 1,
     sourceRef: { kind: "secrets", name: "latest" },
-    currentVersion: { seq: 4, digest: "status d4", appliedAt: "2026-01-01T00:00:00.000Z" },
+    currentVersion: { seq: 4, digest: "shown d4", appliedAt: "2026-01-01T00:00:00.000Z" },
   });
   expect(saying(planWith({}))).toEqual(["Ready=True UpToDate", "Filled=True HasOwnVersion", "Progressing=True Progressing"]);
 });

@@ -6,7 +6,6 @@ import type { TargetObservation } from "./observe.ts";
 import type { RotationPlan, RotationWrite, TargetSchedule } from "./plan.ts";
 import type { Unpublished } from "./publish-before.ts";
 import type { ConditionReason, VersionReason } from "./reasons.ts";
-import type { Seal } from "./seal.ts";
 
 type RotationCondition = ConditionReport<ConditionReason>;
 type RotationReport = Pick<RotationCondition, "reason" | "message">;
@@ -26,12 +25,15 @@ export function statusObjectOf(
   return { kind: RotationTarget, object: { metadata }, statusDigest };
 }
 
-/** The whole status of one target. Equal input gives an equal report, so that nothing is written when nothing happened. */
+/**
+ * The whole status of one target. Equal input gives an equal report, so that nothing is written when nothing happened. `shown` makes the digest of a version
+ * that everybody may see; without it there is none.
+ */
 export function reportOf(
   regarding: StatusObject,
   schedule: TargetSchedule,
   plan: RotationPlan,
-  seal?: Seal,
+  shown?: (version: { readonly seq: number; readonly digest: string }) => string,
 ): StatusReport<Omit<RotationTargetStatus, "conditions">> {
   const { generation } = regarding.object.metadata;
   const { held, pending, rank, removed } = schedule;
@@ -45,8 +47,7 @@ export function reportOf(
       ...(generation !== undefined && { observedGeneration: generation }),
       rank,
       ...(plan.source && { sourceRef: { kind: plan.source.resource, name: plan.source.name } }),
-      ...(held &&
-        !removed && { currentVersion: { seq: held.seq, ...(seal && { digest: seal("status", [held.digest]) }), appliedAt: timestamp(held.atMs) } }),
+      ...(held && !removed && { currentVersion: { seq: held.seq, ...(shown && { digest: shown(held) }), appliedAt: timestamp(held.atMs) } }),
       ...(pending && { pending: { seq: pending.seq, notBefore: timestamp(pending.notBeforeMs), reason: pending.reason } }),
     },
   };

@@ -25,8 +25,8 @@ import { numbersOf, setMetrics } from "./metrics.ts";
 import { createReadMemory, type Observed, observeSet, type SetObservation, type TargetObservation } from "./observe.ts";
 import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
 import { type ConditionReason, rotationReasons } from "./reasons.ts";
-import { type Seal, sealOf } from "./seal.ts";
-import { JWKSConfig, type RotationWatches, watchRotation } from "./watches.ts";
+import { type Seal, sealOf, shownDigest } from "./seal.ts";
+import { JWKSConfig, type RotationWatches, setKey, watchRotation } from "./watches.ts";
 
 const controller = "rotation";
 const fieldManager = fieldManagerOf(keyturn, controller);
@@ -116,7 +116,8 @@ const oldRecordsPart = "old records";
 
 /** Each target is a part: what is refused for one holds up that one, and those that wait for it. */
 function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Moment, seal: Seal | undefined): SetPlan {
-  const { namespace } = observation;
+  const { namespace, set } = observation;
+  const shown = seal && ((version: { readonly seq: number; readonly digest: string }): string => shownDigest(seal, setKey(namespace, set), version));
   const refusal = refused.get(historyPart) ?? refused.get(oldRecordsPart);
   const refusedSet: SetBlocker | undefined = refusal && { reason: "WriteRefused", message: refusal.message };
   const planned = planRotation(withRefusals(observation, refused), nowMs, clockSkew ?? (refused.has(historyPart) ? refusedSet : undefined));
@@ -128,7 +129,7 @@ function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Mom
     steps: rotation.writes.map((write) => stepOf(write, rotation, objects)).filter(({ part }) => !refused.has(part)),
     status: observation.targets.flatMap(({ name, blocker }) => {
       const [object, schedule] = [objects.get(name), rotation.targets.get(name)];
-      return object && schedule && blocker?.reason !== "NotSelected" ? [reportOf(object, schedule, rotation, seal)] : [];
+      return object && schedule && blocker?.reason !== "NotSelected" ? [reportOf(object, schedule, rotation, shown)] : [];
     }),
     nextAtMs: rotation.nextAtMs,
     rotation,

@@ -7,7 +7,7 @@ import type { SetObservation } from "./observe.ts";
 /** What is sealed. Each has its own meaning, so that one is never taken for another. */
 type Sealed = "object" | "record" | "status";
 
-/** Seals with the installation's key. */
+/** Seals with the installation's key. Parts say what it holds for besides: the same content elsewhere has another seal. */
 export type Seal = (what: Sealed, parts: readonly (string | number)[]) => string;
 
 /** The first 16 bytes are enough: nobody can try keys. */
@@ -54,4 +54,12 @@ export function objectProof(
   { seq, digest, atMs }: { readonly seq: number; readonly digest: string; readonly atMs: number },
 ): string {
   return seal("object", [setKey, targetKey, seq, digest, Math.trunc(atMs)]);
+}
+
+/**
+ * A version's digest for those who may not read it. It holds for that version of that set alone: who can write contents of their own, elsewhere or as the next
+ * version, cannot find out by it what others hold.
+ */
+export function shownDigest(seal: Seal, setKey: ObjectKey, { seq, digest }: { readonly seq: number; readonly digest: string }): string {
+  return seal("status", [setKey, seq, digest]);
 }

@@ -2,6 +2,7 @@
 import { DaemonSet, Deployment, Pod, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
+import { operatorNamespaceFlag } from "../../feature/flag.ts";
 import { sidecarsFlags, sidecarsOptions } from "./flags.ts";
 import { sidecarsMetrics } from "./metrics.ts";
 import { sidecarsControllerOf, sidecarsFleet } from "./controller.ts";
@@ -34,7 +35,7 @@ export const sidecarsFeature: Feature = {
   queries: {
     plan: {
       summary: "with sidecars, the workloads to be restarted",
-      flags: [...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
+      flags: [operatorNamespaceFlag, ...Object.values(selectionFlags), ...Object.values(sidecarsFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Pod],
       answer: (query, { allNamespaces, flag }) => sidecarsPlanReport(query, planOptions(flag, allNamespaces)),
     },
@@ -47,5 +48,6 @@ export const sidecarsFeature: Feature = {
 function planOptions(flag: FlagReader, allNamespaces: boolean) {
   const options = sidecarsOptions(flag);
   // Nothing is waited for that is asked once.
-  return { fleet: sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 }), limits: options.limits, allNamespaces };
+  const fleet = sidecarsFleet({ ...options, stabilizeMs: 0, periodMs: 0, probeMs: 0 });
+  return { fleet, limits: options.limits, allNamespaces, operatorNamespace: flag(operatorNamespaceFlag) };
 }

@@ -72,7 +72,7 @@ export const sidecarsFlags = {
     default: 5,
     least: 0,
     most: 100_000,
-    help: "how many restarted workloads may be rolling at a time; 0 = no limit",
+    help: "how many restarted workloads may be rolling at a time, 300 at most; 0 = no other limit",
   }),
   rolloutTimeout: durationFlag({
     name: "sidecars.rollout-timeout",

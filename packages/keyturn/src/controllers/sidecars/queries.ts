@@ -4,6 +4,7 @@ import type { Query, Report } from "../../feature/feature.ts";
 import { renderTable } from "../../text.ts";
 import { Fleet, type FleetOptions } from "../../workloads/fleet.ts";
 import { skipInWords } from "../../workloads/reasons.ts";
+import { recallRestarts } from "../../workloads/restart-memory.ts";
 import { type Decision, type Limits, planRollouts, type Row } from "../../workloads/rollout-plan.ts";
 
 /** What to plan for. */
@@ -13,22 +14,35 @@ interface PlanReportOptions {
   readonly limits: Limits;
   /** Plans for every namespace, not only for the query's. */
   readonly allNamespaces: boolean;
+  /** Where the operator is, which remembers its restarts. Default: it is looked for. */
+  readonly operatorNamespace: string | undefined;
 }
 
 /**
  * The plan as it stands. What a new pod would get is asked of the API server itself, by creating one without storing it, so that this works from
  * outside the cluster too; who asks needs the right to create pods.
  */
-export async function sidecarsPlanReport(query: Query, { fleet: options, limits, allNamespaces }: PlanReportOptions): Promise<Report> {
+export async function sidecarsPlanReport(
+  query: Query,
+  { fleet: options, limits, allNamespaces, operatorNamespace }: PlanReportOptions,
+): Promise<Report> {
   const { client, signal, nowMs } = query;
   const caches = new ListedCaches({ client, namespace: allNamespaces ? undefined : query.namespace });
-  const fleet = new Fleet({ watch: caches.watch, client, clock: { ...systemClock, now: () => nowMs }, signal, asker: "viewer" }, options);
+  const recall = (until: AbortSignal) => recallRestarts(client, { operatorNamespace, nowMs, signal: until });
+  const fleet = new Fleet({ watch: caches.watch, client, clock: { ...systemClock, now: () => nowMs }, signal, recall, asker: "viewer" }, options);
   await fleet.lookForRollouts();
   await caches.fill(signal);
-  await fleet.refreshAll();
+  await Promise.all([fleet.refreshAll(), fleet.recall()]);
   const { rows } = planRollouts(fleet.observed(limits, nowMs), limits, nowMs);
-  return { text: textOf(rows), data: { workloads: rows.map(dataOf) } };
+  const isRemembered = fleet.memory !== undefined;
+  return {
+    text: isRemembered || rows.length === 0 ? textOf(rows) : `${textOf(rows)}\n\n${unremembered}`,
+    data: { remembered: isRemembered, workloads: rows.map(dataOf) },
+  };
 }
+
+const unremembered =
+  "what the operator remembers of its restarts could not be read, so labels and annotations of workloads are believed, and it may decide otherwise; name its namespace with --operator-namespace, or ask somebody who may get its Leases";
 
 function textOf(rows: readonly Row[]): string {
   if (rows.length === 0) return "every pod has the sidecar that a new one would get";

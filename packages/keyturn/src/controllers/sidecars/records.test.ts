@@ -9,6 +9,7 @@ import type { Finding, InspectorDefinition } from "../../workloads/inspector.ts"
 import { limitsFor } from "../../workloads/rollout-plan.fixture.ts";
 import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import type { Decision, Inspection, WorkloadId } from "../../workloads/rollout-plan.ts";
+import type { RestartMemory } from "../../workloads/restart-memory.ts";
 import type { Workload } from "../../workloads/workload.ts";
 import { fleetRecords, workloadRecord } from "./records.ts";
 
@@ -18,7 +19,7 @@ const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, {}, {}).flag;
 const times = { rolloutTimeoutMs: minute, nowMs: 0 };
 
 /** A fleet of Deployments that are as outdated as the test says. */
-function world() {
+function world(recall?: () => Promise<RestartMemory | undefined>) {
   const clock = new VirtualClock();
   const deployments = new ManualCache<unknown>(Deployment);
   const findings = new Map<WorkloadId, Finding>();
@@ -45,7 +46,7 @@ function world() {
   const { signal } = new AbortController();
   const client = createClient({ send: () => Promise.reject(new Error("nobody is asked")), close() {} });
   const options = { inspectors: [inspector], selects: () => true, skipNamespaces: [], argoRollouts: false, checkAdmission: true };
-  const fleet = new Fleet({ watch, client, clock, signal, asker: "viewer" }, options);
+  const fleet = new Fleet({ watch, client, clock, signal, ...(recall && { recall }), asker: "viewer" }, options);
   const source = fleetRecords({ clock, touch: (key) => void touched.add(key), flag }, { fleet, limits });
   /** What the keeper of records does: prepares, and makes what was touched. */
   const drawn = (): Readonly<Record<string, string | undefined>> => {
@@ -116,6 +117,20 @@ it("draws what the plan says, also of those that did not change themselves", asy
   find("a", { type: "current" });
   deployments.put("shop/a", seen("a", { restartedAt }));
   expect(drawn()).toEqual({ a: "done Current", b: "outdated Outdated" });
+});
+
+it("draws what the operator decides, also where labels and annotations say otherwise", async () => {
+  const restart = { uid: "", generation: 1, restartedFor: "d1", wasUnhealthy: false, isOver: true };
+  const { clock, deployments, find, drawn } = world(() => Promise.resolve(new Map([["Deployment/shop/a", { ...restart, atMs: 0 }]])));
+  const outdated: Inspection = { type: "outdated", reason: "ImageDiffers", message: "another image", digest: "d1" };
+  deployments.put("shop/a", seen("a", { generation: 3 }));
+  // It was never restarted by us, whatever its label says.
+  deployments.put("shop/b", seen("b", { restarting: true, restartedAt: "1970-01-01T00:00:00Z", progress: "rolling" }));
+  deployments.put("shop/c", seen("c"));
+  for (const name of ["a", "b", "c"]) find(name, outdated, false);
+  drawn();
+  await clock.advance(0);
+  expect(drawn()).toEqual({ a: "heldBack RestartTakenBack", b: "rolling Rolling", c: "outdated Outdated" });
 });
 
 // What is drawn of a workload, for each thing that the plan can decide.

@@ -31,9 +31,11 @@ import {
   type RecordSource,
   shownText,
 } from "../../feature/record.ts";
+import { operatorNamespaceFlag } from "../../feature/flag.ts";
 import { restartedForAnnotation, restartTimeMs, rolloutLabel } from "../../workloads/annotations.ts";
 import { Fleet, idOfWorkload } from "../../workloads/fleet.ts";
 import { skipInWords } from "../../workloads/reasons.ts";
+import { recallRestarts } from "../../workloads/restart-memory.ts";
 import { type Decision, type Limits, planRollouts, type Row, type WorkloadId, type WorkloadRef, workloadRef } from "../../workloads/rollout-plan.ts";
 import { isRollouts } from "../../workloads/rollouts.ts";
 import { restartableKinds, Rollout, type Workload } from "../../workloads/workload.ts";
@@ -319,7 +321,8 @@ function shownFleet({ running = [], ask, watch, clock, log, flag }: RecordScope)
   if (rollouts && led) return { fleet: led, limits: rollouts.limits };
   if (!ask) return undefined;
   const options = sidecarsOptions(flag);
-  const fleet = new Fleet({ ...ask, watch, clock, asker: "viewer" }, sidecarsFleet(options));
+  const recall = (signal: AbortSignal) => recallRestarts(ask.client, { operatorNamespace: flag(operatorNamespaceFlag), nowMs: clock.now(), signal });
+  const fleet = new Fleet({ ...ask, watch, clock, recall, asker: "viewer" }, sidecarsFleet(options));
   void fleet.followRollouts(log);
   return { fleet, limits: options.limits };
 }
@@ -344,7 +347,7 @@ export function fleetRecords(
 }
 
 /** As much of a fleet as is shown. */
-type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "refresh" | "workload">;
+type ShownFleet = Pick<Fleet, "caches" | "due" | "ids" | "observed" | "onChange" | "onDue" | "recall" | "refresh" | "workload">;
 
 class FleetRecords implements RecordSource {
   readonly step = "sidecars";
@@ -354,6 +357,9 @@ class FleetRecords implements RecordSource {
   readonly #limits: Limits;
   #rows: ReadonlyMap<WorkloadId, Row> = new Map();
   #planned = true;
+  /** What the operator remembers is being read; and is to be read again, because something has changed since. */
+  #recalling = false;
+  #forgotten = true;
   #timer: Timer | undefined;
 
   constructor(
@@ -369,6 +375,7 @@ class FleetRecords implements RecordSource {
     fleet.onDue(touch);
     fleet.onChange((id) => {
       this.#planned = false;
+      this.#forgotten = true;
       touch(id);
     });
   }
@@ -383,6 +390,7 @@ class FleetRecords implements RecordSource {
       if (clock.monotonic() > untilMs) return touch(planKey);
       this.#inspect(id);
     }
+    if (this.#forgotten && !this.#recalling) void this.#recall();
     if (this.#planned) return;
     this.#planned = true;
     const { rows, nextAtMs } = planRollouts(this.#fleet.observed(this.#limits, nowMs), this.#limits, nowMs);
@@ -419,6 +427,15 @@ class FleetRecords implements RecordSource {
   #inspect(id: WorkloadId): void {
     const againInMs = this.#fleet.refresh(id);
     if (againInMs !== undefined) this.#scope.clock.setTimer(againInMs, () => this.#inspect(id));
+  }
+
+  /** A restart is remembered before it shows on a workload. Never rejects: until it is read, the plan is made as before. */
+  async #recall(): Promise<void> {
+    this.#recalling = true;
+    this.#forgotten = false;
+    await this.#fleet.recall().catch(() => {});
+    this.#recalling = false;
+    this.#planSoon();
   }
 
   #planSoon(): void {

@@ -1,11 +1,12 @@
 // From kubeconfig entries to what requests are sent with.
+import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { stringify } from "yaml";
 import { systemClock } from "../../clock.ts";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, issueCertificate } from "../../testing/x509.ts";
+import { createAuthority, integer, issueCertificate, sequence } from "../../testing/x509.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { embeddedKubeconfig, kubeconfigConnection, mergeKubeconfigs, parseKubeconfig, readKubeconfig } from "./kubeconfig.ts";
 import { temporaryFolder } from "../../testing/vitest/index.ts";
@@ -242,6 +243,20 @@ test("a token and a certificate authority in the text are all that is needed", a
   const connection = await read(kubeconfig({}, { token: "t0ken" }));
   expect(connection.server).toBe("https://target.example");
   expect(await connection.credentials.authorize()).toMatchObject({ headers: { authorization: "Bearer t0ken" } });
+});
+
+/** A PKCS#1 key of made-up numbers: making a real one of this length takes minutes. */
+function rsaKeyOf(bits: number): string {
+  const odd = (length: number): Buffer => integer(Buffer.from([0xc0, ...randomBytes(length / 8 - 2), 1]));
+  const half = Array.from({ length: 5 }, () => odd(bits / 2));
+  const key = sequence(integer(Buffer.from([0])), odd(bits), integer(Buffer.from([1, 0, 1])), odd(bits), ...half);
+  return `-----BEGIN RSA PRIVATE KEY-----\n${key.toString("base64").replaceAll(/.{1,64}/g, "$&\n")}-----END RSA PRIVATE KEY-----\n`;
+}
+
+test("a client key that would take everybody's time is refused", async () => {
+  const user = (bits: number): object => ({ "client-certificate-data": base64(jane.certificate), "client-key-data": base64(rsaKeyOf(bits)) });
+  await read(kubeconfig({}, user(8192)));
+  await expect(read(kubeconfig({}, user(8256)))).rejects.toThrow("client-key-data is a key of more than 8192 bits");
 });
 
 describe("is refused, without a word of its content", () => {

@@ -1,9 +1,11 @@
 // Kubeconfig files: read, limited, merged as kubectl does, and turned into a connection.
+import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import * as z from "zod";
 import type { Clock } from "../../clock.ts";
+import { runtimeLimits } from "../../limits.ts";
 import { messageOf } from "../../observe/redaction.ts";
 import { secureContextOf } from "../http/connection-pool.ts";
 import { type Environment, serverUrl } from "../http/http-transport.ts";
@@ -292,12 +294,12 @@ export interface EmbeddedKubeconfigOptions {
 /**
  * The connection that the current context of a kubeconfig describes, with everything that it needs in the text itself.
  * Rejects with a `ConfigError` for anything that would start a program, read a file or talk to a third party (exec plugins, auth providers,
- * paths, proxies), and for connections that anybody in between could read. No environment variable counts.
+ * paths, proxies), for connections that anybody in between could read, and for keys that would take everybody's time. No environment variable counts.
  */
 export async function embeddedKubeconfig(text: string, { name, clock, allowInsecure = false }: EmbeddedKubeconfigOptions): Promise<ConnectionConfig> {
   const kubeconfig = parseKubeconfig(text, name);
   const { cluster, user } = currentOf(kubeconfig);
-  const refused = [...refusedOf(user, userFields), ...refusedOf(cluster, clusterFields)];
+  const refused = [...refusedOf(user, userFields), ...refusedOf(cluster, clusterFields), ...costsOf(user)];
   if (!allowInsecure) refused.push(...insecurityOf(cluster));
   if (refused.length > 0) {
     throw new ConfigError("Unsupported", `kubeconfig ${name} is refused: ${refused.join("; ")}; everything must be in the kubeconfig itself`);
@@ -331,6 +333,21 @@ function currentOf({ currentContext = "", contexts, clusters, users }: Kubeconfi
 
 function refusedOf<T extends object>(value: T, refusals: Refusals<T>): readonly string[] {
   return Object.entries(refusals).flatMap(([field, why]) => (Reflect.get(value, field) ? [String(why)] : []));
+}
+
+/** A client signs with its key for each connection, and nothing else is done meanwhile. */
+function costsOf({ "client-key-data": key }: KubeconfigUser): readonly string[] {
+  const { clientKeyBits } = runtimeLimits;
+  return (key ? bitsOf(Buffer.from(key, "base64")) : 0) > clientKeyBits ? [`client-key-data is a key of more than ${clientKeyBits} bits`] : [];
+}
+
+function bitsOf(key: Buffer): number {
+  try {
+    return createPrivateKey(key).asymmetricKeyDetails?.modulusLength ?? 0;
+  } catch {
+    // What is no key is said when it is used.
+    return 0;
+  }
 }
 
 function insecurityOf({ server, "insecure-skip-tls-verify": skipsVerification }: KubeconfigCluster): readonly string[] {

@@ -34,8 +34,6 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   /** The longest head of an answer. Default 256 KiB. */
   readonly maxHeadBytes?: number | undefined;
-  /** See `HttpTransportOptions`. */
-  readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /** A kept connection is not used in its last second, in which the server may be closing it already. */
@@ -46,20 +44,18 @@ export class Connection {
   readonly #opened: OpenSocket;
   readonly #owner: ConnectionOwner;
   readonly #idleMs: number;
-  readonly #onRead: ConnectionLimits["onRead"];
   readonly #parser: ResponseParser;
   #exchange: Exchange | undefined;
   #reused = false;
   #closedByUs = false;
 
   /** The socket is ready: what is written to it goes out. */
-  constructor(opened: OpenSocket, owner: ConnectionOwner, { idleMs, maxHeadBytes, onRead }: ConnectionLimits) {
+  constructor(opened: OpenSocket, owner: ConnectionOwner, { idleMs, maxHeadBytes }: ConnectionLimits) {
     const { socket } = opened;
     this.#opened = opened;
     this.#parser = new ResponseParser(maxHeadBytes);
     this.#owner = owner;
     this.#idleMs = idleMs;
-    this.#onRead = onRead;
     socket.setTimeout(idleMs);
     socket.on("timeout", () => {
       if (!this.#exchange) this.destroy();
@@ -120,7 +116,7 @@ export class Connection {
 
   #take(bytes: Buffer): void {
     try {
-      this.#onRead?.(bytes.length);
+      this.#opened.meter?.took(bytes.length);
       if (this.#parser.take(bytes)) this.#end();
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
@@ -173,6 +169,8 @@ interface ExchangeOptions {
   readonly flow: string;
   readonly permit: SendPermit | undefined;
   readonly timeoutMs: number;
+  /** The body of a GET may stand still for as long as it likes. */
+  readonly endless: boolean;
   readonly clock: Clock;
 }
 
@@ -209,9 +207,11 @@ class PendingExchange implements Exchange {
   readonly #options: ExchangeOptions;
   readonly #waiter: Waiter;
   readonly #signal: AbortSignal | undefined;
-  readonly #timer: Timer;
+  #timer: Timer;
   #connection: Connection | undefined;
   #body: ResponseBody | undefined;
+  /** Since when a byte is waited for; undefined while nobody takes what there is. */
+  #waitingSinceMs: number | undefined;
 
   constructor(options: ExchangeOptions, waiter: Waiter, signal: AbortSignal | undefined) {
     this.text = options.text;
@@ -237,17 +237,26 @@ class PendingExchange implements Exchange {
   }
 
   onHead({ status, headers }: ResponseHead): void {
-    if (this.#options.method === "GET") this.#timer.cancel();
+    const { method, endless, clock } = this.#options;
+    if (method === "GET" && endless) this.#timer.cancel();
     const connection = this.#connection;
     this.#body = new ResponseBody({
-      pause: () => connection?.pause(),
-      resume: () => connection?.resume(),
+      pause: () => {
+        this.#waitingSinceMs = undefined;
+        connection?.pause();
+      },
+      resume: () => {
+        this.#waitingSinceMs = clock.monotonic();
+        connection?.resume();
+      },
       leave: () => this.#drop(),
     });
+    this.#waitingSinceMs = clock.monotonic();
     this.#waiter.resolve({ status, headers, body: this.#body });
   }
 
   onData(bytes: Uint8Array): void {
+    this.#waitingSinceMs = this.#options.clock.monotonic();
     this.#body?.take(bytes);
   }
 
@@ -274,8 +283,15 @@ class PendingExchange implements Exchange {
   };
 
   #onTimeout(): void {
+    const { method, timeoutMs, clock } = this.#options;
+    if (this.#body && method === "GET") {
+      // The timer looks now and then instead of being set anew with each piece.
+      const leftMs = (this.#waitingSinceMs ?? clock.monotonic()) + timeoutMs - clock.monotonic();
+      if (leftMs > 0) return void (this.#timer = clock.setTimer(leftMs, () => this.#onTimeout()));
+      this.#drop();
+      return this.#body.fail(new ConnectionError(this.#said(`the response stood still for ${timeoutMs} ms`)));
+    }
     this.#drop();
-    const { timeoutMs } = this.#options;
     if (this.#body) this.#body.fail(new ConnectionError(this.#said(`the response was not whole within ${timeoutMs} ms`)));
     else this.#waiter.reject(new ExchangeError(this.#said(`no answer within ${timeoutMs} ms`), { stale: false }));
   }

@@ -129,20 +129,55 @@ describe("requests", () => {
     expect(server.seen[0]?.headers["accept-encoding"]).toBeUndefined();
   });
 
-  it("gives up when no headers come in time, and lets the body take as long as it likes", async () => {
+  it("gives up when no headers come in time, and lets the body of a watch take as long as it likes", async () => {
     await using server = await startLocalServer((request, response) => {
       if (request.url === "/slow-body") response.write("begin");
     });
     const clock = new VirtualClock();
     using transport = transportTo(server, { clock });
     const silent = transport.send({ ...get, timeoutMs: 5_000 }).catch(String);
-    const slow = await transport.send({ method: "GET", path: "/slow-body" });
+    const slow = await transport.send({ method: "GET", path: "/slow-body", lane: "watch" });
     await expect.poll(() => server.seen.length, patiently).toBe(2);
     await clock.advance(60_000);
     expect(await silent).toMatch(/^ConnectionError: GET \/x at .*: no answer within 5000 ms$/);
     const iterator = slow.body[Symbol.asyncIterator]();
     expect(Buffer.from((await iterator.next()).value ?? []).toString()).toBe("begin");
     await iterator.return?.();
+  });
+
+  it("gives up a read whose answer stands still, however long it has gone on", async () => {
+    const answers: ServerResponse[] = [];
+    await using server = await startLocalServer((_request, response) => {
+      response.write("begin");
+      answers.push(response);
+    });
+    const clock = new VirtualClock();
+    using transport = transportTo(server, { clock });
+    const { body } = await transport.send({ ...get, timeoutMs: 5_000 });
+    const pieces = body[Symbol.asyncIterator]();
+    const next = async (): Promise<string> => Buffer.from((await pieces.next()).value ?? []).toString();
+    expect(await next()).toBe("begin");
+    for (let piece = 0; piece < 3; piece++) {
+      await clock.advance(4_000);
+      answers[0]?.write("more");
+      expect(await next()).toBe("more");
+    }
+    const end = next().catch(String);
+    await clock.advance(5_000);
+    expect(await end).toMatch(/^ConnectionError: GET \/x at .*: the response stood still for 5000 ms$/);
+    await expect.poll(() => server.open, patiently).toBe(0);
+  });
+
+  it("does not give up a read whose answer nobody takes", async () => {
+    await using server = await startLocalServer((_request, response) => void response.end("x".repeat(8_000_000)));
+    const clock = new VirtualClock();
+    let readBytes = 0;
+    using transport = transportTo(server, { clock, onRead: (bytes) => void (readBytes += bytes) });
+    const response = await transport.send({ ...get, timeoutMs: 5_000 });
+    // Of what is taken in ahead, all is there.
+    await expect.poll(() => readBytes, patiently).toBeGreaterThan(257 * 1024);
+    await clock.advance(60_000);
+    expect((await textOf(response)).length).toBe(8_000_000);
   });
 
   it("gives up a write whose answer begins and does not end in time", async () => {

@@ -1,5 +1,5 @@
 // The real wire to an API server: kept-alive HTTP/1.1 sockets, TLS, proxies, and credentials that renew themselves.
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { type Clock, systemClock } from "../../clock.ts";
 import { checkNumbers } from "../../duration.ts";
 import { messageOf } from "../../observe/redaction.ts";
@@ -8,6 +8,7 @@ import { type Credentials, CredentialSession, type IssuedAuthorization, type Tls
 import { abortRace, ConnectionError, type Transport, type TransportRequest, type TransportResponse } from "../transport.ts";
 import { LanePools, type ServerAddress } from "./connection-pool.ts";
 import { exchange, ExchangeError, requestText } from "./connection.ts";
+import type { OnRead } from "./read-meter.ts";
 
 /** Where the API server is and how to reach it. */
 export interface HttpTransportOptions {
@@ -26,11 +27,10 @@ export interface HttpTransportOptions {
   readonly userAgent?: string;
   /** The longest head of an answer, and the longest trailers; more is an `AnswerTooLongError`. Default 256 KiB. */
   readonly maxHeadBytes?: number;
-  /**
-   * Told of all that is read from the server, before anything is made of it: heads and what is said between the parts of a body too. If it throws, the
-   * connection is given up, and the exchange on it fails with what was thrown.
-   */
-  readonly onRead?: (bytes: number) => void;
+  /** Told of all that is read from the server: heads and what is said between the parts of a body too. */
+  readonly onRead?: OnRead;
+  /** How the addresses of the server are found; a proxy's are found as the machine does. Default: as the machine does. */
+  readonly lookup?: LookupFunction;
   /** Default the machine's. */
   readonly clock?: Clock;
 }
@@ -81,6 +81,8 @@ class HttpTransport implements Transport {
       ...(proxyUrl && { proxyUrl }),
       ...(options.maxHeadBytes !== undefined && { maxHeadBytes: options.maxHeadBytes }),
       ...(options.onRead && { onRead: options.onRead }),
+      ...(options.lookup && { lookup: options.lookup }),
+      clock: this.#clock,
     };
   }
 
@@ -112,7 +114,7 @@ class HttpTransport implements Transport {
     const pools = this.#poolsFor(authorization.tls);
     const pool = pools.of(lane);
     const text = requestText({ method, path, host: this.#server.host, headers, body });
-    const options = { origin: this.#server.origin, method, path, text, pool, flow, permit, timeoutMs, clock: this.#clock };
+    const options = { origin: this.#server.origin, method, path, text, pool, flow, permit, timeoutMs, endless: lane === "watch", clock: this.#clock };
     try {
       const response = await exchange(options, signal);
       if (lane === "watch") pools.restore();

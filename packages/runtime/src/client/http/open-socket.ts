@@ -1,8 +1,10 @@
 // Sockets to a server: plain or TLS, straight or through a proxy's tunnel.
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
+import type { Clock } from "../../clock.ts";
 import { runtimeLimits } from "../../limits.ts";
 import { basicAuthorization } from "../auth/credentials.ts";
+import { type OnRead, ReadMeter } from "./read-meter.ts";
 
 /** Where a socket leads. */
 export interface SocketTarget {
@@ -18,6 +20,11 @@ export interface SocketTarget {
   };
   /** An http or https proxy that allows CONNECT. */
   readonly proxyUrl?: string;
+  /** How the addresses of the host are found. Default: as the machine does. */
+  readonly lookup?: LookupFunction;
+  /** Who is told of what is read, from the first byte of TLS on. */
+  readonly onRead?: OnRead;
+  readonly clock: Clock;
 }
 
 /** Dead peers are noticed by probes that start after this long a silence. */
@@ -28,6 +35,7 @@ const { proxyAnswerBytes: maxAnswerBytes } = runtimeLimits;
 /** A socket that is ready to carry requests. */
 export interface OpenSocket {
   readonly socket: Socket;
+  readonly meter: ReadMeter | undefined;
   /** Closes it with a reset: what the kernel has not sent yet, it drops. A close in order would go on sending. */
   reset(): void;
 }
@@ -39,15 +47,22 @@ type Opened = (result: OpenSocket | Error) => void;
  * that is written to it waits in here. What goes wrong later is the socket's `error`. Returns what cancels it.
  */
 export function openSocket(target: SocketTarget, done: Opened): () => void {
-  const { host, port, proxyUrl } = target;
+  const { host, port, proxyUrl, lookup } = target;
   if (proxyUrl) return openTunnel(new URL(proxyUrl), target, done);
-  const tcp = connectTcp({ host, port, ...tcpOptions });
-  return target.tls ? secure(target, target.tls, { over: tcp, tcp, done }) : whenReady(tcp, "connect", (result) => done(result ?? opened(tcp, tcp)));
+  const tcp = connectTcp({ host, port, ...tcpOptions, ...(lookup && { lookup }) });
+  return target.tls
+    ? secure(target, target.tls, { over: tcp, tcp, done })
+    : whenReady(tcp, "connect", (result) => done(result ?? plain(tcp, target)));
 }
 
-function opened(socket: Socket, tcp: Socket): OpenSocket {
+function plain(socket: Socket, { onRead }: SocketTarget): OpenSocket {
+  return opened(socket, { tcp: socket, meter: onRead && new ReadMeter(onRead) });
+}
+
+function opened(socket: Socket, { tcp, meter }: { readonly tcp: Socket; readonly meter: ReadMeter | undefined }): OpenSocket {
   return {
     socket,
+    meter,
     reset: () => {
       // Below TLS, which knows no reset.
       if (!tcp.destroyed) tcp.resetAndDestroy();
@@ -75,7 +90,7 @@ function whenReady(socket: Socket, event: "connect" | "secureConnect", done: (fa
 
 /** Agrees on TLS over a socket that is connected, or about to be; `tcp` is what is below everything. Returns what cancels it. */
 function secure(
-  { host }: SocketTarget,
+  { host, onRead, clock }: SocketTarget,
   tls: NonNullable<SocketTarget["tls"]>,
   { over, tcp, done }: { readonly over: Socket; readonly tcp: Socket; readonly done: Opened },
 ): () => void {
@@ -88,7 +103,9 @@ function secure(
     ALPNProtocols: ["http/1.1"],
     ...(serverName !== undefined && { servername: serverName }),
   });
-  return whenReady(socket, "secureConnect", (failure) => done(failure ?? opened(socket, tcp)));
+  const meter = onRead && new ReadMeter(onRead);
+  meter?.watch(socket, tcp, clock);
+  return whenReady(socket, "secureConnect", (failure) => done(failure ?? opened(socket, { tcp, meter })));
 }
 
 function openTunnel(proxy: URL, target: SocketTarget, done: Opened): () => void {
@@ -122,7 +139,7 @@ function openTunnel(proxy: URL, target: SocketTarget, done: Opened): () => void 
     if (!status.startsWith("2")) return fail(new Error(`the proxy ${proxy.host} answered ${status} to CONNECT`));
     ignore();
     if (target.tls) cancel = secure(target, target.tls, { over: socket, tcp, done });
-    else done(opened(socket, tcp));
+    else done(plain(socket, target));
   };
   socket.on("data", onData).on("error", onFailure).on("close", onClose);
   socket.write(connectRequest(proxy, target));
