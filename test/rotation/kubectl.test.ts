@@ -64,10 +64,10 @@ interface FieldSchema {
 
 /** The fields of which `kubectl explain` has nothing to say. */
 function unexplained({ properties = {}, items }: FieldSchema, path: string): readonly string[] {
-  const own = Object.entries(properties).flatMap(([name, field]) => [
-    ...(field.description === undefined ? [`${path}.${name}`] : []),
-    ...unexplained(field, `${path}.${name}`),
-  ]);
+  const own = Object.entries(properties).flatMap(([name, field]) => {
+    const below = unexplained(field, `${path}.${name}`);
+    return field.description === undefined ? [`${path}.${name}`, ...below] : below;
+  });
   return [...own, ...(items ? unexplained(items, path) : [])];
 }
 

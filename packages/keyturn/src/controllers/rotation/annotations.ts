@@ -106,7 +106,7 @@ function appliedOf(annotations: Readonly<Record<string, string>>): Claimed | und
 }
 
 /** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
-export interface SuspectedRecord {
+interface SuspectedRecord {
   /** The name without its number, which says the set: see `recordStem`. */
   readonly stem: string;
   /** The set that a label still names; as a rule the stem is the same. */

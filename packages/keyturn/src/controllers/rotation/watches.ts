@@ -31,7 +31,7 @@ export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
 }
 
 /** The sets whose sources have been looked at, and how often those have changed since. */
-export class LookedSources {
+class LookedSources {
   readonly #changes = new Map<ObjectKey, number>();
 
   /** How often a set's source has changed since the last look; infinite before the first one. One that changed twice may have been another in between. */
