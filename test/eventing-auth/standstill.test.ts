@@ -1,12 +1,13 @@
 // A process that stands still between a decision and its request: when it goes on, another one may lead, and nothing of the old decision is sent any more.
 import { startFaultProxy } from "@keyturn/runtime/testing";
-import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { describe, expect, it, test } from "vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
 import { startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
-import { askedAtAnnotation } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { askedAtAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { startOpenidServer } from "./identity/openid-server.ts";
 import { MemoryKeeper, openProviders, secretData, someOwner } from "./identity/tenant.ts";
+import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const ended = new Error("another one leads");
@@ -92,4 +93,57 @@ test("an operator that stands still after recording that it asks for an applicat
   // Whoever leads next looks first for what became of the request.
   expect(stepsAfter[0]).toBe("find");
   expect(place.tenant.counters.created).toBe(1);
+});
+
+test("a process that is stopped between the two, and continued when another one has made the application, makes none", async () => {
+  await using place = await issuingPlace(controlPlane(), target());
+  await using proxy = await startFaultProxy(controlPlane());
+  const kubeconfig = await place.kubeconfig();
+  const processes: KeyturnProcess[] = [];
+  onTestFinished(() => processes.forEach((each) => each.kill("SIGKILL")));
+  const start = (path: string): KeyturnProcess => {
+    const flags = Object.entries(place.flags()).map(([name, value]) => `--${name}=${value}`);
+    const own = [
+      `--kubeconfig=${path}`,
+      `--namespaces=${place.namespace}`,
+      `--leader-elect-namespace=${place.namespace}`,
+      "--leader-elect-lease-duration=5s",
+    ];
+    const started = startKeyturn([
+      "run",
+      "--controllers=eventing-auth",
+      "--metrics-bind-address=0",
+      "--health-probe-bind-address=0",
+      ...own,
+      ...flags,
+    ]);
+    processes.push(started);
+    return started;
+  };
+  const isAsked = Promise.withResolvers<void>();
+  proxy.inject({
+    on: { method: "PATCH", path: /\/eventingauths\// },
+    async intervene(request, next) {
+      const isAsking = request.body.toString().includes(askedAtAnnotation);
+      // Stopped before it hears of the write, so that it goes on from there.
+      const response = await next(request);
+      if (isAsking) first.kill("SIGSTOP");
+      if (isAsking) isAsked.resolve();
+      return response;
+    },
+  });
+  await place.putKubeconfig();
+  await place.putKyma();
+  const first = start(proxy.through(kubeconfig));
+  await isAsked.promise;
+  expect(place.tenant.counters.created).toBe(0);
+  // For the other one, the minute is over in which it would wait for what the first one has asked for.
+  const metadata = { annotations: { [askedAtAnnotation]: "2020-01-01T00:00:00Z" } };
+  await place.client.mergePatch(EventingAuth, { namespace: place.namespace, name: place.runtime }, { metadata });
+  start(kubeconfig);
+  await place.isWhole();
+  const { requests } = place.tenant.counters;
+  first.kill("SIGCONT");
+  await soon(() => expect(first.output.out).toMatch(/lease (?:lost|given back)|no longer leads/));
+  expect(place.tenant.counters).toMatchObject({ created: 1, deleted: 0, requests: { create: requests.create, "create-secret": 1 } });
 });

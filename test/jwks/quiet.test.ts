@@ -37,6 +37,23 @@ test("a restart writes nothing, and an idle operator makes no requests but lease
   await soon(() => expect(proxy.requests({ path: isLease }).length).toBeGreaterThan(renewals + 4));
   expect(busyRequests(proxy)).toEqual([]);
   expect(await versions()).toEqual(seen);
+  // Of others' objects nothing is watched but Secrets and what asks to be merged: who has a name that is wanted is found out by the write.
+  const watched = proxy.requests({ watch: true }).flatMap(({ path }) => {
+    const { pathname, searchParams } = new URL(path, "http://server");
+    return pathname.includes(`/namespaces/${place.namespace}/`) && !isLease.test(path)
+      ? [`${pathname.split("/").at(-1)} ${searchParams.get("labelSelector") ?? "all"}`]
+      : [];
+  });
+  const ours = "app.kubernetes.io/managed-by=keyturn";
+  expect([...new Set(watched)].toSorted()).toEqual([
+    `configmaps ${ours}`,
+    "configmaps keyturn.io/jwks-source=true",
+    `deployments ${ours}`,
+    "jwks all",
+    "jwksconfigs all",
+    "secrets all",
+    `services ${ours}`,
+  ]);
 });
 
 test("an API server that refuses writes: the object says so, what was published stays, and it goes on by itself", async () => {

@@ -1,6 +1,7 @@
 // `keyturn revoke`: finds the key by any of its names, asks, withdraws it everywhere, and says when nobody accepts it any more.
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { typed } from "../support/typed-command.ts";
 import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
@@ -36,10 +37,11 @@ test("finds a key that only a document under an earlier name still has, and with
   await place.startOperator();
   const [leaked, other] = [makeCertificate(), makeCertificate()];
   await place.putSecret("signer", leaked);
-  await place.putConfig("site", { configMapName: "earlier" });
+  await place.putConfig("site", { configMapName: "earlier", updateStrategy: "immediate" });
   await place.published("earlier", [leaked]);
-  await place.putSecret("signer", other);
   await place.putConfig("site", { updateStrategy: "immediate" });
+  await place.published("site-jwks", [leaked]);
+  await place.putSecret("signer", other);
   await place.published("site-jwks", [other]);
   await soon(async () => expect((await place.status("site")).keys).toHaveLength(1));
   expect(await place.kidsIn("earlier")).toContain(await kidOf(leaked));
@@ -48,4 +50,29 @@ test("finds a key that only a document under an earlier name still has, and with
   expect(revoke).toMatchObject({ code: 0, out: expect.stringContaining("site: withdrawn at") });
   await soon(async () => expect(await place.kidsIn("earlier")).not.toContain(await kidOf(leaked)));
   await place.published("site-jwks", [other]);
+});
+
+test("finds a key in a document whose object was deleted, and withdraws it there", async () => {
+  await using place = await publishingNamespace(cluster(), "revoking-left");
+  await place.startOperator();
+  const [leaked, other] = [makeCertificate(), makeCertificate()];
+  await place.putSecret("signer", other);
+  await place.putSecret("next", leaked);
+  await place.putConfig("gone", { certificateSecrets: ["next"] });
+  await place.published("gone-jwks", [other, leaked]);
+  await cluster().client.delete(JWKSConfig, { namespace: place.namespace, name: "gone" });
+  await soon(async () => expect(await place.get(JWKSConfig, "gone")).toBeUndefined());
+  const revoke = (...words: readonly string[]) => typed("revoke", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+
+  expect(await revoke(await kidOf(leaked))).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/ConfigMap .*\/gone-jwks, whose object is deleted/),
+  });
+  expect(await revoke(await kidOf(leaked), "--yes")).toMatchObject({ code: 0, out: expect.stringMatching(/gone-jwks: withdrawn at/) });
+  await place.published("gone-jwks", [other]);
+  // It is believed by the object that is made again, which goes on where the document is.
+  await place.putSecret("next", makeCertificate());
+  await place.putConfig("gone");
+  await place.conditionSays("gone", "Published", "True Published");
+  expect(await place.kidsIn("gone-jwks")).toEqual([await kidOf(other)]);
 });

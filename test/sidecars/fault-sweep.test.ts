@@ -66,6 +66,15 @@ describe("each workload is restarted once, and in the end nothing is left to do"
     }
   });
 
+  const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+  test.each(seeds)("whatever a tenant writes on workloads of its own, with seed %i", async (seed) => {
+    const world = new SweptWorld({ workloads, tenant: { seed, owns: ["a", "b"] } });
+    await world.pass(1200);
+    const { a = 0, b = 0, ...others } = world.ownRestarts;
+    expect([Math.max(a, b) <= 1, others]).toEqual([true, { c: 1, d: 1 }]);
+    expect(world.mostOwn).toBeLessThanOrEqual(2);
+  });
+
   const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
   const faultsOf = (sort: Fault["sort"], whats: readonly Fault["what"][]): readonly Fault[] =>
     upTo(swept[sort]).flatMap((at) => whats.map((what) => ({ sort, at, what })));

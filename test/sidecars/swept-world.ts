@@ -11,6 +11,7 @@ import {
   objectPath,
   type Pod,
   Pod as PodKind,
+  type Random,
   ReplicaSet,
   seededRandom,
   sleep,
@@ -24,7 +25,7 @@ import { sidecarsControllerOf, type SidecarsOptions } from "../../packages/keytu
 import { sidecarsOptions } from "../../packages/keyturn/src/controllers/sidecars/flags.ts";
 import type { WebhookCaller } from "../../packages/keyturn/src/controllers/sidecars/injection/webhook.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { restartedAtAnnotation, restartedForAnnotation, rolloutLabel, rolloutLabelValue } from "../../packages/keyturn/src/workloads/annotations.ts";
 
 export const namespace = "default";
 
@@ -60,6 +61,8 @@ interface SweptOptions {
   readonly cuts?: readonly number[];
   readonly elects?: boolean;
   readonly restartDelay?: string;
+  /** Writes whatever comes to mind on workloads of these names, every few seconds for five minutes. */
+  readonly tenant?: { readonly seed: number; readonly owns: readonly string[] };
   /** By name: whether its pod has an old sidecar. */
   readonly workloads: Readonly<Record<string, boolean>>;
   /** Default: the one for sidecars. */
@@ -86,14 +89,24 @@ export class SweptWorld {
   readonly arrivedMs: number[] = [];
   /** As many as ever were rolling at once. */
   mostRolling = 0;
+  /** How often the operator has restarted each, whatever others wrote. */
+  readonly ownRestarts: Record<string, number> = {};
+  /** As many of its restarts as were rolling at once. */
+  mostOwn = 0;
+  readonly #own = new Set<string>();
+  readonly #rounds = new Map<string, number>();
+  readonly #tenant: SweptOptions["tenant"];
+  readonly #lots: Random;
   /** istiod answers nobody. */
   isSilent = false;
   /** What new pods are refused for, if they are. */
   refusal: string | undefined;
 
-  constructor({ fault, cuts = [], elects = true, workloads, restartDelay = "0", controller = sidecarsControllerOf }: SweptOptions) {
+  constructor({ fault, cuts = [], elects = true, workloads, restartDelay = "0", tenant, controller = sidecarsControllerOf }: SweptOptions) {
     this.#fault = fault;
     this.#cuts = cuts;
+    this.#tenant = tenant;
+    this.#lots = seededRandom(tenant?.seed ?? 1);
     this.#names = Object.keys(workloads);
     this.restarts = new Map(this.#names.map((name) => [name, new Set()]));
     for (const kind of [Deployment, StatefulSet, DaemonSet, ReplicaSet, PodKind, MutatingWebhookConfiguration]) this.#server.serve(kind);
@@ -152,14 +165,54 @@ export class SweptWorld {
   async pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second += 3) {
       await this.#clock.advance(3_000);
-      for (const name of this.#names) {
-        const time = this.#restartedAt(name);
-        if (time === (this.#rolled.get(name) ?? "")) continue;
-        this.#rolled.set(name, time);
-        this.#pod(name, newImage);
-        this.#report(name);
-      }
+      if (this.#tenant && this.#clock.monotonic() < 300_000) this.#meddle(this.#tenant.owns);
+      for (const name of this.#names) this.#roll(name);
     }
+  }
+
+  /** With a tenant, who would have no time to interfere otherwise, a rollout takes five rounds. */
+  #roll(name: string): void {
+    const time = this.#restartedAt(name);
+    const rounds = (this.#rounds.get(name) ?? 0) + 1;
+    const isNew = time !== (this.#rolled.get(name) ?? "");
+    this.#rounds.set(name, isNew && this.#tenant && rounds < 5 ? rounds : 0);
+    if (isNew && this.#rounds.get(name) !== 0) return;
+    this.#own.delete(name);
+    if (!isNew) return;
+    this.#rolled.set(name, time);
+    this.#pod(name, newImage);
+    this.#report(name);
+  }
+
+  /** A restart is what sets the label; the end of one takes it off. */
+  #counted<A extends { readonly status: number }>({ method, path, body }: TransportRequest, answer: A): A {
+    const name = path.split("?")[0]?.split("/").at(-1) ?? "";
+    if (method !== "PATCH" || !path.includes("/deployments/") || answer.status >= 300 || !String(body).includes(`"${rolloutLabel}"`)) return answer;
+    this.ownRestarts[name] = (this.ownRestarts[name] ?? 0) + 1;
+    this.#own.add(name);
+    this.mostOwn = Math.max(this.mostOwn, this.#own.size);
+    return answer;
+  }
+
+  #meddle(names: readonly string[]): void {
+    const pick = <T>(choices: readonly T[]): T | undefined => choices[Math.floor(this.#lots() * choices.length)];
+    const name = pick(names);
+    if (name === undefined) return;
+    const timed = (time: string | null) => ({ spec: { template: { metadata: { annotations: { [restartedAtAnnotation]: time } } } } });
+    const change = pick<object>([
+      { metadata: { labels: { [rolloutLabel]: null } } },
+      { metadata: { labels: { [rolloutLabel]: rolloutLabelValue } } },
+      { metadata: { annotations: { [restartedForAnnotation]: null } } },
+      { metadata: { annotations: { [restartedForAnnotation]: null }, labels: { [rolloutLabel]: null } }, ...timed(null) },
+      timed(null),
+      timed("2199-01-01T00:00:00Z"),
+      timed("1970-01-01T00:00:00Z"),
+      { spec: { minReadySeconds: Math.floor(this.#lots() * 10) } },
+      { spec: { paused: this.#lots() < 0.3 } },
+    ]);
+    const headers = { "content-type": "application/merge-patch+json" };
+    this.#server.handle({ method: "PATCH", path: objectPath(Deployment, { namespace, name }), headers, body: JSON.stringify(change) });
+    if (this.#restartedAt(name) === (this.#rolled.get(name) ?? "")) this.#report(name);
   }
 
   /** What happens to this request; undefined if nothing does. */
@@ -188,7 +241,7 @@ export class SweptWorld {
         const sent = sort === "question" ? { ...request, body: JSON.stringify(injected(JSON.parse(String(request.body)))) } : request;
         if (what === "slow, and istiod gone") this.isSilent = true;
         if (what === "slow" || what === "slow, and istiod gone") await sleep(this.#clock, 20_000);
-        if (what !== "killed before" && what !== "killed after") return wire.send(sent, signal);
+        if (what !== "killed before" && what !== "killed after") return this.#counted(request, await wire.send(sent, signal));
         if (what === "killed after") await wire.send(sent, signal);
         life.isDead = true;
         return silence();

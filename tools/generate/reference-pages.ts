@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type AccessRule, crdOf, type CustomKind, type MetricRow } from "@keyturn/runtime";
-import { agentAccess, agentMetrics } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { agentAccess, agentMetrics, agentScopeAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
 import { alarmPolicies } from "../../packages/keyturn/src/agent/alarm-policies.ts";
 import { type CommandEntry, commandsOf } from "../../packages/keyturn/src/cli/program.ts";
 import { dashboardMetrics } from "../../packages/keyturn/src/dashboard/dashboard.ts";
@@ -195,6 +195,8 @@ export function rightsReference(registry: readonly Feature[] = features): string
     "## agent",
     "Everything in the namespace whose certificates the agent serves; `keyturn rbac --agent --namespace NAMESPACE` prints it.",
     rightsTable(agentAccess),
+    "With a wider `--checksum.scope` also the following, in each namespace of `--checksum.namespaces`, or in the whole cluster if labels choose them.",
+    rightsTable(agentScopeAccess({ choice: { type: "labelled", labels: "" }, rule: { type: "all", publishIn: "" } })),
     "",
   ].join("\n\n");
 }

@@ -134,3 +134,7 @@
 - {"group":"tengine.taobao.org","resource":"secretchecksums","namespaced":true,"verbs":["get","list","watch"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"verbs":["get","create","patch","delete"]}
 {{- end }}
+{{- define "keyturn.rights.agentScope" }}
+- {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch"]}
+- {"group":"","resource":"namespaces","namespaced":false,"verbs":["list","watch"]}
+{{- end }}

@@ -155,6 +155,14 @@ describe("a promoted certificate with which something is wrong stays, and the ot
     expect(decideFor(given, { InvalidDates: "promote" }).target?.secrets["web-1"]?.id).toBe("1-2-web-12");
   });
 
+  test("and nothing is verified if that is so of all of them", () => {
+    const expired: TestSet = { "web-1": { version: 2, notAfterMs: now }, "web-2": { version: 2, notAfterMs: now } };
+    const given = { secrets: observedSet(expired), checksums: [checksumFor(expired, 200)] };
+    expect(decideFor(given)).toMatchObject({ state: "holding", alarms: ["InvalidDates"] });
+    const half: TestSet = { ...expired, "web-2": {} };
+    expect(decideFor({ secrets: observedSet(half), checksums: [checksumFor(half, 200)] })).toMatchObject({ state: "verified" });
+  });
+
   test("that has expired does not hold up the others, and raises an alarm", () => {
     const expired = { notAfterMs: now - 1 };
     const given = {

@@ -116,13 +116,25 @@ export function decide(observation: Observation, rules: DecisionRules, nowMs: nu
   const isInPlace = promoted !== undefined && isWhole && isPromoted(promoted, target);
   const isKept = ({ situation }: Objection): boolean =>
     situation === "Mismatch" || situation === "ServedExpired" || rules.policies[situation] === "keep";
-  const unverified = verificationObjections(observation, { secrets, match, reference, differences, isStale, signedOnly: rules.signedOnly });
+  const unverified = verificationObjections(observation, {
+    secrets,
+    match,
+    reference,
+    differences,
+    isStale,
+    signedOnly: rules.signedOnly,
+    isAnyServed: Object.keys(target.secrets).length > 0,
+  });
   const isMeant = isInPlace || isWholeMeant || rules.signedOnly;
   const isHeldAnyway = unverified.some(isKept);
   const before = promoted && servedBefore(promoted, changes, { nowMs, largeChangeSinceMs });
   const large = before && !isMeant && !isHeldAnyway ? largeChange(before, target, rules.limits) : [];
   const against = [...unverified, ...large];
-  const isVerified = rules.signedOnly ? unverified.length === 0 : match !== undefined;
+  const kept = new Set(target.held.flatMap(({ secret, situation }) => (rules.policies[situation] === "keep" ? [secret] : [])));
+  const servedNames = Object.keys(promoted?.secrets ?? {});
+  // One that is held says nothing against the others; but somebody has to be as it should.
+  const isAnyAsLive = servedNames.length === 0 || !servedNames.every((name) => kept.has(name));
+  const isVerified = isAnyAsLive && (rules.signedOnly ? unverified.length === 0 : match !== undefined);
   const state = isInPlace ? (isVerified ? "verified" : "holding") : against.some(isKept) ? "holding" : "promote";
   const objections = [...(state === "verified" ? [] : against), ...heldObjections(target.held), ...served];
 
@@ -151,13 +163,18 @@ interface Verification {
   readonly differences: readonly SecretDifference[];
   readonly isStale: boolean;
   readonly signedOnly: boolean;
+  /** Whether the target has any Secret. */
+  readonly isAnyServed: boolean;
 }
 
 /** What stands against the set as a whole. */
 function verificationObjections({ checksums, stamp }: Observation, facts: Verification): readonly Objection[] {
-  const { secrets, match, reference, differences, isStale, signedOnly } = facts;
+  const { secrets, match, reference, differences, isStale, signedOnly, isAnyServed } = facts;
   // Each Secret has a word of its own, or stays as it is.
-  if (signedOnly && reference) return [];
+  if (signedOnly && reference) {
+    if (isAnyServed) return [];
+    return [{ situation: "EmptySet", message: "there is no Secret to serve, by the words that somebody has signed" }];
+  }
   const isEmpty = secrets.state.ids.length === 0;
   if (match) {
     if (isEmpty) return [{ situation: "EmptySet", message: `there is no Secret to serve, and checksum ${match.name} says so too` }];

@@ -15,6 +15,7 @@ import {
   type MetricRow,
   type Metrics,
   metricsOf,
+  Namespace,
   observeCaches,
   observeProcess,
   observeWatches,
@@ -28,7 +29,7 @@ import {
 } from "@keyturn/runtime";
 import type { AnnouncementKey } from "../controllers/checksum/announcement.ts";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
-import type { ScopeChoice } from "../controllers/checksum/scopes.ts";
+import { isWide, type ScopeChoice } from "../controllers/checksum/scopes.ts";
 import { Agent } from "./agent.ts";
 import type { DecisionRules } from "./decision.ts";
 import { type Disk, systemDisk } from "./disk.ts";
@@ -283,10 +284,21 @@ function agentNumbers(metrics: Metrics): (status: AgentStatus) => void {
   };
 }
 
-// Every right that the agent needs, all of them in its own namespace.
+// Every right that the agent needs.
 
+const secretsOf = (why: string): AccessRule => ({ kind: Secret, verbs: ["get", "list", "watch"], why });
+
+/** In the namespace in which the checksum of its scope is published. */
 export const agentAccess: readonly AccessRule[] = [
-  { kind: Secret, verbs: ["get", "list", "watch"], why: "to compute their checksum, and to put certificates and keys on the disk" },
+  secretsOf("to compute their checksum, and to put certificates and keys on the disk"),
   { kind: SecretCheckSum, verbs: ["get", "list", "watch"], why: "to know which state is the intended one" },
   { kind: Lease, verbs: ["get", "create", "patch", "delete"], why: "to show how the agent fares (not needed with --lease=false)" },
 ];
+
+/** With a wider scope, where the other namespaces are: in each of them if they are named, in the whole cluster if labels choose them, as no right can be given by label. */
+export function agentScopeAccess({ choice, rule }: ScopeChoice): readonly AccessRule[] {
+  if (!isWide(rule)) return [];
+  const secrets = secretsOf("to do the same with those of the scope's other namespaces");
+  if (choice.type === "named") return choice.names.map((namespace) => ({ ...secrets, namespace }));
+  return [secrets, { kind: Namespace, verbs: ["list", "watch"], why: "to see which namespaces the scope has" }];
+}

@@ -6,6 +6,7 @@ import { SecretCheckSum } from "../controllers/checksum/api.ts";
 import { checksumObserver, type ObservedChecksum } from "../controllers/checksum/difference.ts";
 import { decide, type Decision } from "./decision.ts";
 import { checksumFor, idsOf, observation, observedSet, promotedSet, type TestSet, testRules } from "./decision.fixture.ts";
+import type { Policies } from "./alarm-policies.ts";
 import type { Manifest } from "./manifest.ts";
 
 const now = 1_000_000;
@@ -46,6 +47,13 @@ describe("a change", () => {
       alarms: [],
       versions: { "web-1": "2", "web-2": "1" },
     });
+  });
+
+  test.each<readonly [string, TestSet]>([
+    ["all of them changed", { "web-1": { version: 2 }, "web-2": { version: 2 } }],
+    ["all of them gone", {}],
+  ])("of everything, %s, by an operator or API server that was taken over: nothing is verified", (_, live) => {
+    expect(decideFor(live, [checksumFor(live, 300)])).toMatchObject({ state: "holding", alarms: ["Unannounced"] });
   });
 
   test("that was not stays away, although the operator vouches for it, and does not hold up one that was", () => {
@@ -164,8 +172,20 @@ describe("whoever has taken the cluster over", () => {
   });
 
   test("cannot empty a gateway", () => {
-    expect(decideFor({}, [second, checksumFor({}, 900)])).toMatchObject({ state: "verified" });
+    const held = decideFor({}, [second, checksumFor({}, 900)]);
+    expect(held).toMatchObject({ state: "holding", alarms: ["Unannounced"] });
+    expect(Object.keys(versions(held))).toEqual(["web-1", "web-2"]);
     expect(decideFor({}, [])).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["NoChecksum"]) });
+  });
+
+  test.each<readonly [string, TestSet]>([
+    ["nobody has signed anything", live],
+    ["no Secret is shown", {}],
+  ])("cannot have a new one begin with nothing: %s", (_, shown) => {
+    const decideNew = (policies: Partial<Policies> = {}): Decision =>
+      decide(observation({ secrets: observedSet(shown), checksums: [checksumFor(shown, 900)] }), { ...testRules(policies), signedOnly: true }, now);
+    expect(decideNew()).toMatchObject({ state: "holding", alarms: expect.arrayContaining(["EmptySet"]) });
+    expect(decideNew({ EmptySet: "promote" }).state).toBe("promote");
   });
 
   test("cannot fill a new one", () => {

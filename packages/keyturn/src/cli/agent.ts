@@ -4,9 +4,9 @@ import { createLogger } from "@keyturn/runtime";
 import type { ChangeNotice } from "../agent/gateway.ts";
 import { agentFlags, identityOf, policyFlags } from "../agent/flags.ts";
 import { runAgent } from "../agent/run-agent.ts";
-import { checksumFlags, readAnnouncementKeys } from "../controllers/checksum/flags.ts";
+import { readAnnouncementKeys } from "../controllers/checksum/flags.ts";
 import { secretSelection } from "../controllers/checksum/member-kind.ts";
-import { scopeChoiceOf } from "../controllers/checksum/scopes.ts";
+import { scopeChoiceIn } from "../controllers/checksum/scopes.ts";
 import { readFlags, UsageError, type ValuesOf } from "../feature/flag.ts";
 import { connect } from "./session.ts";
 import { type Console, version } from "./command-line.ts";
@@ -37,9 +37,7 @@ export async function agentCommand(given: Readonly<Record<string, string | undef
         signedOnly: flags.announcementKeys !== undefined,
       },
       members: { rules: { versionAnnotations: flags.versionAnnotations }, selection: secretSelection(flags.secretTypes, flags.secretSelector) },
-      scopeChoice: scopeChoiceOf((flag) =>
-        flag.name === checksumFlags.publishIn.name ? flag.parse(namespace) : readFlags({ flag }, given, environment).flag,
-      ),
+      scopeChoice: scopeChoiceIn(namespace, (flag) => readFlags({ flag }, given, environment).flag),
       keys: flags.announcementKeys === undefined ? undefined : readAnnouncementKeys(flags.announcementKeys),
       notice: noticeOf(flags),
       pauseMs: flags.pause,

@@ -1,6 +1,7 @@
 // `keyturn crds` and `keyturn rbac`: what an installation needs, as manifests.
 import { type ControllerDefinition, crdOf, managerAccess, parseBindAddress, rbacObjects, yamlDocuments } from "@keyturn/runtime";
-import { agentAccess } from "../agent/run-agent.ts";
+import { agentAccess, agentScopeAccess } from "../agent/run-agent.ts";
+import { type ScopeChoice, scopeChoiceIn } from "../controllers/checksum/scopes.ts";
 import { dashboardAccess } from "../dashboard/viewer-rights.ts";
 import { type Feature, keyturn } from "../feature/feature.ts";
 import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../feature/flag.ts";
@@ -36,7 +37,7 @@ const flags = {
   agent: switchFlag({
     name: "agent",
     default: false,
-    help: "the rights of an agent that serves the certificates of --namespace, instead of those of the operator",
+    help: "the rights of an agent that serves the certificates of --namespace, or of the --checksum.scope that is published there, instead of those of the operator",
   }),
   serviceAccount: textFlagWithDefault({ name: "service-account", placeholder: "NAME", default: "keyturn", help: "who gets the rights" }),
 };
@@ -84,10 +85,11 @@ export function renderRbac(options: {
   );
 }
 
-/** The Role and binding of an agent: everything that it needs is in the namespace whose certificates it serves. */
-function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly name: string }): string {
-  const { namespace } = serviceAccount;
-  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access: agentAccess, namespaces: [namespace], labels }));
+/** The Roles and bindings of an agent: in the namespace whose certificates it serves and, with a wider scope, where the others are. */
+function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly name: string }, scopeChoice: ScopeChoice): string {
+  const accessIn = { [serviceAccount.namespace]: agentAccess };
+  const access = agentScopeAccess(scopeChoice);
+  return yamlDocuments(rbacObjects({ name: `${keyturn.name}-agent`, serviceAccount, access, accessIn, namespaces: [], labels }));
 }
 
 /** Prints them. */
@@ -97,7 +99,10 @@ export function rbacCommand(given: Readonly<Record<string, string | undefined>>,
     given,
     console.environment,
   );
-  if (agent) return console.out(renderAgentRbac({ namespace, name: serviceAccount }));
+  if (agent) {
+    const scopeChoice = scopeChoiceIn(namespace, (flag) => readFlags({ flag }, given, console.environment).flag);
+    return console.out(renderAgentRbac({ namespace, name: serviceAccount }, scopeChoice));
+  }
   console.out(
     renderRbac({
       controllers: controllersOf(chooseFeatures(controllers, registry), given, console.environment),

@@ -138,6 +138,19 @@ describe("what is remembered", () => {
     expect(plan([workload("a")], {}, { memory: restarted("a", { restartedFor: undefined }) }).decisions).toEqual({ a: "restart" });
   });
 
+  it("says what a restart was for, also when everything but the label was taken off", () => {
+    const back = rolling("a", now - minute, {
+      generation: 3,
+      progress: "finished",
+      replaced: true,
+      restartedFor: undefined,
+      restartedAtMs: undefined,
+    });
+    const outdated = { ...back, inspection: workload("a").inspection };
+    expect(plan([outdated], {}, { memory: restarted("a") }).decisions).toEqual({ a: "finish without effect" });
+    expect(plan([outdated], {}, { memory: restarted("a", { restartedFor: "d0" }) }).decisions).toEqual({ a: "finish" });
+  });
+
   it("holds the cooldown without the annotation", () => {
     const memory = restarted("a", { atMs: now - minute, restartedFor: undefined });
     expect(plan([workload("a", { generation: 3 })], {}, { memory }).decisions).toEqual({ a: "wait CoolingDown" });

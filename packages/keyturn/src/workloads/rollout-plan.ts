@@ -184,7 +184,8 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     const own = ((): Decision | undefined => {
       if (isFinished(candidate)) {
         // Of what is not known, nobody can say that it helped; nor is it done again for the same.
-        const helped = inspection.type === "current" || (inspection.type === "outdated" && !covers(candidate.restartedFor, inspection.digest));
+        const hadFor = [candidate.restartedFor, remembered?.restartedFor];
+        const helped = inspection.type === "current" || (inspection.type === "outdated" && !hadFor.some((each) => covers(each, inspection.digest)));
         return { type: "finish", helped };
       }
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };

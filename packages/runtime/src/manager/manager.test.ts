@@ -139,6 +139,37 @@ test("of two managers one acts; the other takes over at once when it stops, with
   expect(server.leases.get("demo")?.spec).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
 });
 
+test("a Lease that is given back, at whatever moment of the other's, has a holder again within a second by its own times", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const start = (identity: string) => {
+    const world = new SmallWorld();
+    world.sync();
+    const manager = manage([controller("demo", async () => {})], { clock, worlds: [world], client: leaseClient(server), identity });
+    const stop = new AbortController();
+    return { stop, ended: manager.run(stop.signal) };
+  };
+  let leader = start("0");
+  for (let replica = 1; replica <= 60; replica++) {
+    await clock.advance(100);
+    const next = start(`${replica}`);
+    await clock.advance(5_000 + replica * 37);
+    expect(server.leases.get("demo")?.spec?.holderIdentity).toBe(`${replica - 1}`);
+    leader.stop.abort();
+    await clock.advance(1);
+    const given = server.leases.get("demo")?.spec;
+    expect(given?.holderIdentity).toBeUndefined();
+    await clock.advance(1_000);
+    const taken = server.leases.get("demo")?.spec;
+    expect(taken?.holderIdentity).toBe(`${replica}`);
+    expect(Date.parse(taken?.acquireTime ?? "") - Date.parse(given?.renewTime ?? "")).toBeLessThan(1_000);
+    await leader.ended;
+    leader = next;
+  }
+  leader.stop.abort();
+  await clock.advance(1_000);
+});
+
 test("losing the lease stops the controller before the lease has run out, and it comes back by itself", async () => {
   const clock = new VirtualClock();
   const server = new SimulatedLeases();

@@ -248,6 +248,8 @@ describe("the n-th write", () => {
       onWrite(2, moment, async () => {
         child.kill("SIGKILL");
         await exited;
+        // The process may be seen to have ended before its connection is.
+        await soon(() => expect(proxy.underWay()).toBe(0));
       }),
     );
     expect(await exited).toEqual([null, "SIGKILL"]);

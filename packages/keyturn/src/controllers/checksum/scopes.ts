@@ -37,6 +37,11 @@ export function scopeChoiceOf(flag: FlagReader): ScopeChoice {
   return { choice, rule: { type: "label", key: scope } };
 }
 
+/** The same for whoever names the namespace in which the checksum is published, as agents do. */
+export function scopeChoiceIn(home: string, flag: FlagReader): ScopeChoice {
+  return scopeChoiceOf((each) => (each.name === checksumFlags.publishIn.name ? each.parse(home) : flag(each)));
+}
+
 /** The flags with which whoever asks about a scope says which one it is; none for a namespace alone. */
 export function scopeArguments({ choice, rule }: ScopeChoice): readonly string[] {
   if (rule.type === "namespace") return [];

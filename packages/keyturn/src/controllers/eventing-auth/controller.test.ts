@@ -67,6 +67,16 @@ test("an idle key has no steps and no report, and its date", () => {
   expect(plan).toEqual({ steps: [], status: [], nextAtMs: 5_000 });
 });
 
+test("an object that is looked at too often says the same however often that is, so that its status is written once", () => {
+  const { world, observed } = setUp();
+  const limited = (limitedUntilMs: number) =>
+    planIssuing({ ...observed(answersOf(world)), idleUntilMs: undefined, limitedUntilMs, checkAfterMs: hourMs }, { nowMs: world.nowMs });
+  const [first, next] = [limited(world.nowMs + 5_000), limited(world.nowMs + 5_001)];
+  expect(first.status[0]?.conditions["Ready"]).toMatchObject({ status: "False", reason: "ChangesTooOften" });
+  expect(next.status).toEqual(first.status);
+  expect([first.nextAtMs, next.nextAtMs]).toEqual([world.nowMs + 5_000, world.nowMs + 5_001]);
+});
+
 test("only until something is due, and not at all if it is not as it should be", () => {
   const { world, observed } = setUp();
   world.askedAt = undefined;

@@ -55,9 +55,13 @@ function nextStep(observation: Observation, nowMs: number): Step {
   return isBeingDeleted(observation.object) ? planDeletionStep(observation, nowMs) : planStep(observation, nowMs);
 }
 
-/** Whoever changes the Secret in a loop must not use up what the identity provider grants to all. */
+/**
+ * Whoever changes the Secret in a loop must not use up what the identity provider grants to all, nor have the status written with each change: it says the
+ * same until the provider is asked again.
+ */
 function limited({ object }: Observation, untilMs: number): Idle {
-  const message = `the object or its Secret in the cluster of the runtime changes too often; the identity provider is asked again at ${new Date(untilMs).toISOString()}`;
+  const message =
+    "the object or its Secret in the cluster of the runtime changes too often; the identity provider is asked about it every few seconds at most";
   return idle({ blocker: { holds: false, reason: isBeingDeleted(object) ? "DeletionWaiting" : "ChangesTooOften", message } }, untilMs);
 }
 

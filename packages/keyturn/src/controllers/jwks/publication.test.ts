@@ -268,6 +268,28 @@ describe("a history that somebody forged", () => {
     expect(world.kids).toEqual(kids);
     expect(world.status).toMatchObject({ revision: 3, nextRemoval: "2026-01-31T01:00:00.000Z" });
   });
+
+  test("is not believed either if it is what is to be written next, but for somebody else's certificate of the same key", () => {
+    const stranger = makeCertificate({ commonName: "stranger", keyType: "p384" });
+    const certified = makeCertificate({ privateKey: first.privateKey, issuer: stranger });
+    const forged = new JwksWorld();
+    for (const certificate of [certified, second]) {
+      forged.putSecret("tls", secretData(certificate.certificate, certificate.privateKey));
+      forged.run(t0);
+    }
+    put();
+    world.run(t0);
+    const own = world.document;
+    world.refuse = ({ part }) => (part === "document" ? "no" : undefined);
+    put(second);
+    world.run(t0 + 1);
+    world.refuse = () => undefined;
+    const { data = {}, metadata } = forged.configMap ?? expect.fail("nothing was forged");
+    world.editConfigMap((configMap) => ({ ...configMap, data, metadata: { ...configMap.metadata, annotations: { ...metadata.annotations } } }));
+    world.run(t0 + 10_000);
+    const { keys } = JSON.parse(world.document ?? "") as { keys: readonly unknown[] };
+    expect(keys[1]).toEqual((JSON.parse(own ?? "") as { keys: readonly unknown[] }).keys[0]);
+  });
 });
 
 describe("lastKeyID", () => {

@@ -251,7 +251,7 @@ function alreadyWritten(live: ConfigMap, { revision }: History, step: HistorySte
   const keys = copy.keys.map((key, index) => ({ ...key, availableSinceMs: step.keys[index]?.availableSinceMs }));
   const isSame = keys.every((key, index) => {
     const wanted = step.keys[index];
-    if (!wanted || entryId(wanted) !== entryId(key) || wanted.source !== key.source) return false;
+    if (!wanted || JSON.stringify(wanted.jwk) !== JSON.stringify(key.jwk) || wanted.source !== key.source) return false;
     const [left, right] = [key.standing, wanted.standing];
     const isNear = (leftMs: number, rightMs: number): boolean => Math.abs(leftMs - rightMs) <= cutRunMs;
     if (left.state === "Active" || right.state === "Active") return left.state === right.state && isNear(key.sinceMs, wanted.sinceMs);

@@ -7,11 +7,11 @@ import { describe, expect, it, test } from "vitest";
 import { Exchange, matches, requestLine } from "./exchange.ts";
 
 /** A response whose client takes a byte at a time. */
-function slowResponse() {
+function slowResponse({ socket }: { readonly socket: Socket | undefined } = { socket: new Socket() }) {
   const stream = new PassThrough({ highWaterMark: 1 });
   // All of a response that an exchange touches.
   const response = Object.assign(stream, { writeHead: () => stream, flushHeaders: () => {} }) as unknown as ServerResponse;
-  return { stream, exchange: new Exchange(requestLine("GET", "/"), response, new Socket()) };
+  return { stream, exchange: new Exchange(requestLine("GET", "/"), response, socket) };
 }
 
 async function* pieces(count: number, onPiece: () => void = () => {}): AsyncGenerator<Buffer> {
@@ -20,6 +20,12 @@ async function* pieces(count: number, onPiece: () => void = () => {}): AsyncGene
     yield Buffer.from("piece ");
   }
 }
+
+test.each(["reset", "close"] as const)("an exchange whose client has gone before it began can be cut all the same: %s", (manner) => {
+  const { stream, exchange } = slowResponse({ socket: undefined });
+  exchange.cut(manner);
+  expect(stream.destroyed).toBe(true);
+});
 
 test("a client that makes the proxy wait many times gets everything, without a listener left for each wait", async () => {
   const { stream, exchange } = slowResponse();

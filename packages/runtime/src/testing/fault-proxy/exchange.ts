@@ -64,10 +64,11 @@ export class Exchange {
   /** Shut while the exchange is stalled. */
   readonly gate = new Gate();
   readonly #response: ServerResponse;
-  readonly #socket: Socket;
+  readonly #socket: Socket | undefined;
   readonly #ended = new AbortController();
 
-  constructor(line: RequestLine, response: ServerResponse, socket: Socket) {
+  /** `socket`: the one below TLS, which alone can be reset; undefined if it has gone already. */
+  constructor(line: RequestLine, response: ServerResponse, socket: Socket | undefined) {
     this.line = line;
     this.#response = response;
     this.#socket = socket;
@@ -83,7 +84,8 @@ export class Exchange {
 
   /** Breaks the client's connection. */
   cut(manner: CutManner = "reset"): void {
-    if (manner === "reset") this.#socket.resetAndDestroy();
+    if (!this.#socket) this.#response.destroy();
+    else if (manner === "reset") this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 

@@ -178,7 +178,7 @@ export class FaultProxy implements AsyncDisposable {
     const line = requestLine(incoming.method ?? "GET", incoming.url ?? "/");
     const record: RequestLine & { status?: number } = { method: line.method, path: line.path, isWatch: line.isWatch, isWrite: line.isWrite };
     this.#records.push(record);
-    const exchange = new Exchange(record, outgoing, this.#sockets.get(incoming.socket.remotePort ?? 0) ?? incoming.socket);
+    const exchange = new Exchange(record, outgoing, this.#sockets.get(incoming.socket.remotePort ?? 0));
     this.#live.add(exchange);
     outgoing.once("close", () => this.#live.delete(exchange));
     if (this.#isStalled(line)) exchange.gate.shut();
