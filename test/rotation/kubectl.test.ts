@@ -64,11 +64,10 @@ interface FieldSchema {
 
 /** The fields of which `kubectl explain` has nothing to say. */
 function unexplained({ properties = {}, items }: FieldSchema, path: string): readonly string[] {
-  const own = Object.entries(properties).flatMap(([name, field]) => {
-    const below = unexplained(field, `${path}.${name}`);
-    return field.description === undefined ? [`${path}.${name}`, ...below] : below;
-  });
-  return [...own, ...(items ? unexplained(items, path) : [])];
+  const fields = Object.entries(properties);
+  const own = fields.filter(([, { description }]) => description === undefined).map(([name]) => `${path}.${name}`);
+  const below = fields.flatMap(([name, field]) => unexplained(field, `${path}.${name}`));
+  return [...own, ...below, ...(items ? unexplained(items, path) : [])];
 }
 
 test("every field of its own has a text for kubectl explain", () => {
