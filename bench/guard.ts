@@ -86,7 +86,7 @@ function keyOf(scenario: string, { contestant, metric, of }: RatioGoal): string 
 }
 
 /** How a ratio fares next to its baseline; lower is better. */
-export interface Comparison {
+interface Comparison {
   /** Medians of the rounds. */
   readonly before: number;
   readonly now: number;
@@ -130,7 +130,7 @@ export function noiseOf(sets: readonly (readonly number[])[]): number {
 }
 
 /** What became of one ratio. */
-export type Finding =
+type Finding =
   | { readonly type: "compared"; readonly ratio: GuardedRatio; readonly comparison: Comparison }
   /** Measured, and not in the baseline. */
   | { readonly type: "new"; readonly ratio: GuardedRatio }

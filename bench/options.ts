@@ -16,7 +16,7 @@ const known = {
 } as const;
 
 /** The options, or the message to print instead of doing anything, with the exit code that goes with it. */
-export type Told =
+type Told =
   | { readonly type: "options"; readonly options: ReturnType<typeof parse> }
   | { readonly type: "message"; readonly text: string; readonly exitCode: 0 | 2 };
 

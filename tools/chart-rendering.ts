@@ -22,7 +22,7 @@ export type RenderedObject = KubeObject & { readonly apiVersion: string; readonl
 const renderedSchema = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 
 /** Where and under which name the chart is installed. */
-export interface Release {
+interface Release {
   /** Default `keyturn`. */
   readonly name?: string;
   /** Default `keyturn-system`. */

@@ -1,4 +1,4 @@
-// Which folder may import which, by resolved path, and that what is exported is imported. `node tools/import-rules.ts` is a part of `make lint`.
+// Which folder may import which, by resolved path; that what is exported is imported; that a file is a whole idea. `node tools/import-rules.ts` is a part of `make lint`.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { fileURLToPath } from "node:url";
@@ -36,6 +36,9 @@ const operatorFlags = `${product}operator-flags.ts`;
 
 /** What a test may import besides what its source may: the test kit, stand-ins of what is outside, and the rights as they are printed. */
 const forTests = [...kit, "packages/keyturn/test/", `${product}dev/stand-ins/`, `${product}cli/manifests.ts`];
+
+/** What users import, and what vitest starts by its path. */
+const entryPoints: ReadonlySet<string> = new Set([api, ...kit, `${testing}vitest/global-setup.ts`, "test/support/bundle-setup.ts"]);
 
 const layers = "dependencies point one way: runtime ← feature ← workloads ← controllers ← registry ← what people see ← command line";
 const entries = "outside of its package the runtime is reached through its entry points";
@@ -106,7 +109,23 @@ export function forbiddenImports(from: string, text: string): readonly string[] 
 /** Static and dynamic imports and re-exports, of types too; files of the repository alone. */
 function importedFiles(from: string, text: string): readonly string[] {
   const specifiers = Array.from(text.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g), ([, specifier = ""]) => specifier);
-  return specifiers.flatMap((specifier) => (specifier.startsWith(".") ? [join(dirname(from), specifier)] : workspaceFile(specifier)));
+  return specifiers.flatMap((specifier) => filesOf(from, specifier));
+}
+
+function filesOf(from: string, specifier: string): readonly string[] {
+  return specifier.startsWith(".") ? [join(dirname(from), specifier)] : workspaceFile(specifier);
+}
+
+/** What is imported or exported anew, as `store.ts Store`; `store.ts *` where that may be anything. */
+function importedNames(from: string, text: string): readonly string[] {
+  const statements = text.matchAll(
+    /\b(?:import|export)\s+(?:type\s+)?(?:\{(?<names>[^}]*)\}|\*[\w\s]*)\s*from\s+"(?<specifier>[^"]+)"|\bimport\(\s*"(?<whole>[^"]+)"/g,
+  );
+  return Array.from(statements).flatMap(({ groups = {} }) => {
+    const { names = "*", specifier, whole } = groups as Readonly<Partial<Record<string, string>>>;
+    const each = Array.from(names.matchAll(/(?:^|,)\s*(?:type\s+)?([\w$]+|\*)/g), ([, name = ""]) => name);
+    return filesOf(from, specifier ?? whole ?? "").flatMap((file) => each.map((name) => `${file} ${name}`));
+  });
 }
 
 interface Workspace {
@@ -128,22 +147,32 @@ function workspaceFile(specifier: string): readonly string[] {
   return [join(workspace.folder, workspace.exports[path] ?? path)];
 }
 
-/** Every import of the checkout that no rule allows, and every export that nobody imports. */
+/** Every import of the checkout that no rule allows, every export that nobody imports, and every file that is too small for one. */
 export function importProblems(): readonly string[] {
   const paths = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
   const files = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), "utf8")] as const));
-  return [...Array.from(files).flatMap(([path, text]) => forbiddenImports(path, text)), ...idleExports(files)];
+  return [...Array.from(files).flatMap(([path, text]) => forbiddenImports(path, text).concat(tooSmall(path, text))), ...idleExports(files)];
 }
 
-/** The exports whose names stand in no other file, as lines for people. */
+/** Files of any length: what others begin with, what a build replaces, and what every controller has under the same name. */
+const seams = /\/(index|main|page-files|limits|monitoring|reasons)\.tsx?$|\.(test|fixture)\.tsx?$/;
+
+/** Below 40 lines a file is usually a function that lost its file. */
+export function tooSmall(path: string, text: string): readonly string[] {
+  const lines = text.split("\n").length - 1;
+  return /^packages\/\w+\/src\//.test(path) && !seams.test(path) && lines < 40 ? [`${path} has ${lines} lines: put it where it is used`] : [];
+}
+
+/** The exports that no other file imports by name, as lines for people. */
 export function idleExports(files: ReadonlyMap<string, string>): readonly string[] {
-  const users = new Map<string, number>();
-  for (const text of files.values()) for (const name of new Set(text.match(/[\w$]+/g))) users.set(name, (users.get(name) ?? 0) + 1);
-  return Array.from(files).flatMap(([path, text]) =>
-    Array.from(text.matchAll(/^export (?:async )?(?:const|function\*?|(?:abstract )?class|interface|type) ([\w$]+)/gm), ([, name = ""]) => name)
-      .filter((name) => users.get(name) === 1)
-      .map((name) => `${path} exports ${name}, which nobody imports`),
-  );
+  const imported = new Set(Array.from(files).flatMap(([path, text]) => importedNames(path, text)));
+  return Array.from(files)
+    .filter(([path]) => !imported.has(`${path} *`) && !entryPoints.has(path))
+    .flatMap(([path, text]) =>
+      Array.from(text.matchAll(/^export (?:async )?(?:const|function\*?|(?:abstract )?class|interface|type) ([\w$]+)/gm), ([, name = ""]) => name)
+        .filter((name) => !imported.has(`${path} ${name}`))
+        .map((name) => `${path} exports ${name}, which nobody imports`),
+    );
 }
 
 if (import.meta.main) {

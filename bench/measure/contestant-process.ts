@@ -105,7 +105,7 @@ export class SupervisedContestant implements AsyncDisposable {
 }
 
 /** What the kernel says a process uses, the same source for every language: memory in bytes, processor time in milliseconds since the process began, of all its threads. */
-export interface Usage {
+interface Usage {
   readonly rssBytes: number;
   readonly peakRssBytes: number;
   readonly cpuMs: number;

@@ -101,7 +101,7 @@ async function cachedPeer(source: PeerSource, fill: (folder: string) => Promise<
 }
 
 /** What to run. */
-export interface Build {
+interface Build {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;

@@ -97,7 +97,7 @@ export const checksumActions: readonly UserAction[] = [
 ];
 
 /** What choosing the namespace by label adds to that. */
-export const namespaceSelector = "keyturn.io/checksum=enabled";
+const namespaceSelector = "keyturn.io/checksum=enabled";
 
 /** Puts the label on the namespace, or takes it away. */
 export function choose(world: World, chosen: boolean): void {

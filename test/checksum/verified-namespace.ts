@@ -12,7 +12,7 @@ import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 
 /** How an operator under test is started. */
-export interface StartOptions {
+interface StartOptions {
   /** Flags by name, beside those that every test has. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */

@@ -1,4 +1,5 @@
 // Every link of the documentation leads somewhere: to a file of the repository, and to a heading that it has.
+import { globSync } from "node:fs";
 import { glob, readFile, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { expect, it } from "vitest";
@@ -46,4 +47,15 @@ it("finds the documentation", () => expect(pages).toContain("README.md"));
 
 it.each(pages)("%s has no dead link", async (page) => {
   expect(await deadLinksOf(page, texts.get(page) ?? "")).toEqual([]);
+});
+
+it("knows of no file in the index of behaviours that is not there", () => {
+  const [, index = ""] = /^## Where a behaviour is\n(.*?)^## /ms.exec(texts.get("ARCHITECTURE.md") ?? "") ?? [];
+  const named = Array.from(index.matchAll(/`([\w./-]+\.tsx?)`/g), ([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(50);
+  const places = (path: string): readonly string[] => [path, `packages/keyturn/src/${path}`, `packages/${path.replace("runtime/", "runtime/src/")}`];
+  // One without a folder stands beside the one before it, or in the folder of each controller.
+  const isThere = (path: string): boolean =>
+    (path.includes("/") ? places(path) : [`packages/*/src/**/${path}`]).some((each) => globSync(each, { cwd: root }).length > 0);
+  expect(named.filter((path) => !isThere(path))).toEqual([]);
 });

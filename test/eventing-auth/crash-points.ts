@@ -13,7 +13,7 @@ interface WatchedProvider {
   onStep(listener: (step: string, moment: "before" | "after", userAgent: string) => void): () => void;
 }
 
-export interface Clusters {
+interface Clusters {
   readonly controlPlane: ClusterAccess;
   readonly target: ClusterAccess;
 }

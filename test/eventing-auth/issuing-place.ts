@@ -31,7 +31,7 @@ import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev
 export type Flags = Readonly<Record<string, string>>;
 
 /** How an operator under test is started. */
-export interface StartOptions {
+interface StartOptions {
   /** On top of those that tell it where this place is. */
   readonly flags?: Flags;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */

@@ -34,7 +34,8 @@ export function install(cluster: ClusterAccess, values: object, ...args: readonl
 export async function installFrom(cluster: ClusterAccess, path: string, values: object, ...args: readonly string[]): Promise<void> {
   const file = join(cluster.folder, "values.json");
   await writeFile(file, JSON.stringify(values));
-  await helm(cluster, "upgrade", "--install", release.name, path, "--create-namespace", `--values=${file}`, ...args);
+  // Without values Helm would take those of the release before.
+  await helm(cluster, "upgrade", "--install", release.name, path, "--create-namespace", "--reset-values", `--values=${file}`, ...args);
 }
 
 const workloadSchema = z.object({

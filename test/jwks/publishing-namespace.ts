@@ -46,7 +46,7 @@ interface Witness extends Disposable {
 }
 
 /** How an operator under test is started. */
-export interface StartOptions {
+interface StartOptions {
   /** Flags by name. Default: all limits off. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
 import { helm, install, installFrom, release } from "../install/installed-chart.ts";
-import { previous, previousFile } from "./images.ts";
+import { keyturnImage, previous, previousFile } from "./images.ts";
 import {
   condition,
   evaluateIn,
@@ -229,19 +229,26 @@ describe(`from ${previous.version} and back`, () => {
     await condition(cluster(), `/apis/keyturn.io/v1alpha1/namespaces/${namespace}/jwksconfigs/rotated-tokens`, "Ready");
   }
 
+  async function bothRun(image: string): Promise<void> {
+    await bothReady();
+    const images = (await operatorPods(cluster())).flatMap(({ spec }) => spec?.containers.map((container) => container.image));
+    expect(images).toEqual([image, image]);
+  }
+
   it("keeps every Secret and document, with the pods of either release", async () => {
     await installFrom(cluster(), previousFile("chart.tgz"), { image: { tag: previous.tag } }, ...wait);
+    await bothRun(previous.image);
     for (const manifest of await readManifests(examplesFolder))
       if (/namespace: keyturn-examples\n|name: keyturn-examples\n/.test(manifest)) await cluster().apply(manifest);
     await everythingIsReady();
     const before = await made();
     await install(cluster(), {}, ...wait);
-    await bothReady();
+    await bothRun(keyturnImage);
     await everyLeaseIsHeld();
     await everythingIsReady();
     expect(await made()).toEqual(before);
     await helm(cluster(), "rollback", release.name, ...wait);
-    await bothReady();
+    await bothRun(previous.image);
     await everyLeaseIsHeld();
     await everythingIsReady();
     expect(await made()).toEqual(before);

@@ -9,7 +9,7 @@ import { commandsOf, runProgram } from "../../packages/keyturn/src/cli/program.t
 import { startDashboard } from "../../packages/keyturn/src/dashboard/dashboard.ts";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { isNotable } from "../../packages/keyturn/src/notify/notification.ts";
-import { controllerNames, features } from "../../packages/keyturn/src/registry.ts";
+import { stageControllers, features } from "../../packages/keyturn/src/registry.ts";
 import { chartFolder, helmWithValues, readObjects } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-values.ts";
 import { sourceFiles } from "../../tools/generate/generated-files.ts";
@@ -196,5 +196,5 @@ test("people are notified of what it calls notable, and only then", () => {
 });
 
 test("its controllers are known by their Leases", () => {
-  expect(controllerNames({}, {}, registry)["toys"]).toEqual(["toys"]);
+  expect(stageControllers({}, {}, registry)["toys"]).toEqual([{ name: "toys", resources: [] }]);
 });

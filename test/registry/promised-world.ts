@@ -49,22 +49,30 @@ import { statusResponse } from "../support/simulated-operator.ts";
 import { type Change, namespace, type Scenario, tenantUrl } from "./scenarios.ts";
 import { Toy } from "./toy-feature.ts";
 
+/** What is drawn by lot is another with another seed. */
+const seed = Number(process.env["SEED"] ?? 3);
 /** In steps, because some work, such as reading certificates, takes turns of the real event loop. */
 const stepMs = 2_000;
 
-/** How a write is refused: with an HTTP status, or by a connection that is cut. */
-export type Refusal = { readonly status: number; readonly reason: string } | "cut";
+/** How a write is refused: with an HTTP status and perhaps headers, by a body that is no object's, by a connection that is cut, or by no response at all. */
+export type Refusal =
+  | { readonly status: number; readonly reason: string; readonly headers?: Readonly<Record<string, string>> }
+  | "cut"
+  | "garbage"
+  | "silence";
 
 /** How the controller is made; `open` leads to the servers outside that the world has. */
 export type MakeController = (open: typeof createHttpTransport) => ControllerDefinition;
 
 export class PromisedWorld {
   readonly #clock = new VirtualClock();
-  readonly #server = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(1) });
+  readonly #server = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(seed) });
   readonly #runtime = new SimulatedApiServer({ clock: this.#clock, random: seededRandom(1) });
   readonly #tenant = new ApplicationDirectory();
   readonly #signer = new TokenSigner();
   readonly #scenario: Scenario;
+  readonly #controller: MakeController;
+  #operator = new AbortController();
   /** Every write that was sent, but for Events, in the shape of `PATCH configmaps/keys`; what was refused included. */
   readonly writes: string[] = [];
   /** Every Event: `Warning Forbidden site`. */
@@ -75,8 +83,9 @@ export class PromisedWorld {
   /** Which write is refused, and how. */
   refused: { readonly write: string; readonly how: Refusal } | undefined;
 
-  constructor(scenario: Scenario, controller: MakeController, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
+  constructor(scenario: Scenario, controller: MakeController, options: { readonly dryRun?: boolean } = {}) {
     this.#scenario = scenario;
+    this.#controller = controller;
     const kinds = [Toy, JWKSConfig, JWKS, RotationTarget, SecretCheckSum, IngressCheckSum, EventingAuth, Kyma];
     const others = [
       Deployment,
@@ -92,6 +101,13 @@ export class PromisedWorld {
       MutatingWebhookConfiguration,
     ];
     for (const kind of [...kinds, ...others]) this.#server.serve(kind);
+    this.startOperator(options);
+  }
+
+  /** In the place of the one before. */
+  startOperator({ dryRun = false }: { readonly dryRun?: boolean } = {}): void {
+    this.#operator.abort();
+    this.#operator = new AbortController();
     const say = (fields: unknown, text: string): void => {
       this.logs.push(text);
       const { key, part, failures } = isRecord(fields) ? fields : {};
@@ -103,8 +119,9 @@ export class PromisedWorld {
     const open = ({ server }: { readonly server: string }): Transport =>
       server === tenantUrl ? this.#toTenant() : this.#listing("runtime's ", this.#wireTo(this.#runtime));
     const transport = this.#listing("", this.#wireTo(this.#server));
-    const context = { name: "one", transport, clock: this.#clock, random: seededRandom(3), incarnation: 1, signal: new AbortController().signal };
-    void modelOperator("one", { controllers: [controller(open)], operator: keyturn, elects: false, dryRun, log }).start(context);
+    const { signal } = this.#operator;
+    const context = { name: "one", transport, clock: this.#clock, random: seededRandom(seed), incarnation: 1, signal };
+    void modelOperator("one", { controllers: [this.#controller(open)], operator: keyturn, elects: false, dryRun, log }).start(context);
   }
 
   #wireTo(server: SimulatedApiServer): Transport {
@@ -116,13 +133,13 @@ export class PromisedWorld {
     return {
       send: async (request, signal) => {
         const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
-        if (request.method === "GET" || request.path.includes("dryRun=All")) return wire.send(request, signal);
+        if (request.method === "GET" || isDryRun(request)) return wire.send(request, signal);
         if (path.startsWith("events")) {
           const { type, reason, regarding } = objectOr(JSON.parse(request.body ?? "{}"));
           this.events.push(`${stringOr(type, "")} ${stringOr(reason, "")} ${stringOr(objectOr(regarding)["name"], "")}`);
           return wire.send(request, signal);
         }
-        return this.#answerOf(this.#shapeOf(`${where}${request.method} ${path}`, request)) ?? wire.send(request, signal);
+        return (await this.#answerOf(this.#shapeOf(`${where}${request.method} ${path}`, request), signal)) ?? wire.send(request, signal);
       },
       close: () => wire.close(),
     };
@@ -130,11 +147,11 @@ export class PromisedWorld {
 
   #toTenant(): Transport {
     return {
-      send: async (request) => {
+      send: async (request, signal) => {
         const { pathname, searchParams: query } = new URL(request.path, tenantUrl);
         const route = routeOf(request.method, pathname);
         if (!route || route.step === "token") return answer(200, JSON.stringify({ access_token: "a token" }));
-        const refused = request.method === "GET" ? undefined : this.#answerOf(`tenant's ${route.step}`);
+        const refused = request.method === "GET" ? undefined : await this.#answerOf(`tenant's ${route.step}`, signal);
         if (refused) return refused;
         const tenant = {
           url: tenantUrl,
@@ -154,11 +171,23 @@ export class PromisedWorld {
   }
 
   /** Lists a write. How it is refused, if it is. */
-  #answerOf(write: string): TransportResponse | undefined {
+  #answerOf(write: string, signal?: AbortSignal): TransportResponse | Promise<TransportResponse> | undefined {
     this.writes.push(write);
     if (this.refused?.write !== write) return undefined;
-    if (this.refused.how === "cut") throw new ConnectionError("cut");
-    return statusResponse(this.refused.how);
+    const { how } = this.refused;
+    if (how === "cut") throw new ConnectionError("cut");
+    if (how === "garbage") return answer(200, "<html>");
+    if (how === "silence") return this.#silence(signal);
+    return { ...statusResponse(how), headers: { "content-type": "application/json", ...how.headers } };
+  }
+
+  /** As the transport ends it. */
+  #silence(signal?: AbortSignal): Promise<never> {
+    return new Promise((_, reject) => {
+      const giveUp = (): void => reject(new ConnectionError("no answer"));
+      this.#clock.setTimer(30_000, giveUp);
+      signal?.addEventListener("abort", giveUp, { once: true });
+    });
   }
 
   /** Names that are made up are all the same, and a name that is only in the body is shown. */
@@ -244,6 +273,11 @@ function readyOf(object: JsonObject | undefined): string | undefined {
   const { conditions } = objectOr(object?.["status"]);
   const ready = (Array.isArray(conditions) ? conditions : []).map(objectOr).find(({ type }) => type === "Ready");
   return ready && `${stringOr(ready["status"], "")} ${stringOr(ready["reason"], "")}`;
+}
+
+/** Of a deletion the body says so. */
+function isDryRun({ path, body }: TransportRequest): boolean {
+  return path.includes("dryRun=All") || body?.includes('"dryRun":["All"]') === true;
 }
 
 function answer(status: number, body: string, headers: Readonly<Record<string, string>> = { "content-type": "application/json" }): TransportResponse {

@@ -35,6 +35,16 @@ async function started(name: string, options: { readonly dryRun?: boolean } = {}
   return world;
 }
 
+/** Its life until before that change. */
+async function lived(name: string, until: number): Promise<PromisedWorld> {
+  const world = await started(name);
+  for (const changes of scenarioOf(name).life.slice(0, until)) {
+    world.change(changes);
+    await world.pass(2 * minute);
+  }
+  return world;
+}
+
 function scenarioOf(name: string): Scenario {
   const scenario = scenarios[name];
   if (!scenario) throw new Error(`nothing is known that would make ${name} write something`);
@@ -55,27 +65,47 @@ async function calmLife(name: string) {
 
 const lives = await Promise.all(Object.keys(scenarios).map(calmLife));
 
+const always: readonly Refusal[] = [
+  { status: 403, reason: "Forbidden" },
+  { status: 503, reason: "ServiceUnavailable" },
+  { status: 503, reason: "ServiceUnavailable", headers: { "retry-after": "3600" } },
+];
 const others: readonly Refusal[] = [
   { status: 409, reason: "Conflict" },
   { status: 422, reason: "Invalid" },
   { status: 500, reason: "InternalError" },
   "cut",
   { status: 404, reason: "NotFound" },
+  "silence",
   { status: 429, reason: "TooManyRequests" },
   { status: 400, reason: "BadRequest" },
+  "garbage",
   { status: 401, reason: "Unauthorized" },
+  { status: 429, reason: "TooManyRequests", headers: { "retry-after": "3600" } },
   { status: 418, reason: "Teapot" },
+  { status: 409, reason: "AlreadyExists" },
+  { status: 302, reason: "Found", headers: { location: "/elsewhere" } },
+  { status: 410, reason: "Gone" },
+  { status: 500, reason: "", headers: { "retry-after": "3600" } },
+  { status: 413, reason: "RequestEntityTooLarge" },
+  { status: 504, reason: "Timeout" },
 ];
-/** Each write is refused in these two ways, and in one more, which is another for the next write. */
+/** Each write is refused in the ways that are always tried, and in one more, which is another for the next write. With `REFUSALS=all` in all of them. */
 const refusalsOf = (index: number): readonly Refusal[] => [
-  { status: 403, reason: "Forbidden" },
-  { status: 503, reason: "ServiceUnavailable" },
-  others[index % others.length] ?? "cut",
+  ...always,
+  ...(process.env["REFUSALS"] === "all" ? others : [others[index % others.length] ?? "cut"]),
 ];
-const inWords = (how: Refusal): string => (how === "cut" ? "a cut connection" : String(how.status));
+const words: Readonly<Record<Exclude<Refusal, object>, string>> = {
+  cut: "a cut connection",
+  garbage: "what is no object",
+  silence: "no response at all",
+};
+const inWords = (how: Refusal): string =>
+  typeof how === "string" ? words[how] : [how.status, how.reason, ...Object.entries(how.headers ?? {}).map((header) => header.join(" "))].join(" ");
 
 /** Whoever has not been given the right restarts workloads all the same, and remembers no restarts: that is logged, and no failure. */
-const isToldOtherwise = (write: string, how: Refusal): boolean => write.endsWith(" leases/keyturn-restarts") && how !== "cut" && how.status === 403;
+const isToldOtherwise = (write: string, how: Refusal): boolean =>
+  write.endsWith(" leases/keyturn-restarts") && typeof how === "object" && how.status === 403;
 
 /** Every write of every controller, and every way to refuse it that is tried. */
 const cases = lives.flatMap(({ name, writes, readies }) =>
@@ -103,8 +133,8 @@ test.each(cases)(
         // Of a status that cannot be written, Events alone can tell.
         if (!write.endsWith("/status") && world.ready !== undefined) expect(world.isAnyUnready).toBe(true);
         const first = tries() - before.tries;
-        // The identity provider is asked three times in a run.
-        expect(first).toBeLessThan(write.startsWith("tenant's ") ? 45 : 30);
+        // The identity provider is asked three times in a run, and a status twice after a conflict.
+        expect(first).toBeLessThan(write.startsWith("tenant's ") || how !== "cut" ? 45 : 30);
         await world.pass(15 * minute);
         const more = tries() - before.tries - first;
         expect(more).toBeGreaterThan(0);
@@ -154,6 +184,40 @@ describe.each(lives)("$name", ({ name, writes }) => {
       await world.pass(5 * minute);
     }
     expect(world.writes.filter((write) => write.includes(ofIt) && !write.endsWith("/status"))).toEqual([]);
+  });
+
+  const later = Array.from(scenarioOf(name).life.keys()).slice(1);
+
+  test.each(later)("leaves an object alone that is paused before change %i of its life", async (from) => {
+    const { life, tells, ofIt, endsIt = [] } = scenarioOf(name);
+    const world = await lived(name, from);
+    const known = life
+      .slice(0, from)
+      .flat()
+      .filter(({ object, isGone }) => object.metadata.name === tells && !isGone);
+    world.change(known.slice(-1), { paused: true });
+    await world.pass(10_000);
+    const before = world.writes.length;
+    for (const changes of life.slice(from)) {
+      world.change(
+        changes.filter(({ object, isGone }) => !isGone || object.metadata.name !== tells),
+        { paused: true },
+      );
+      await world.pass(5 * minute);
+    }
+    expect(world.writes.slice(before).filter((write) => write.includes(ofIt) && !write.endsWith("/status") && !endsIt.includes(write))).toEqual([]);
+  });
+
+  test.each(later)("changes nothing anywhere in a dry run that begins before change %i of its life", async (from) => {
+    const world = await lived(name, from);
+    world.startOperator({ dryRun: true });
+    await world.pass(minute);
+    const before = { writes: world.writes.length, events: world.events.length };
+    for (const changes of scenarioOf(name).life.slice(from)) {
+      world.change(changes);
+      await world.pass(5 * minute);
+    }
+    expect([world.writes.slice(before.writes), world.events.slice(before.events)]).toEqual([[], []]);
   });
 
   test("changes nothing anywhere in a dry run, records nothing, and says what it would do", async () => {

@@ -31,6 +31,8 @@ export interface Scenario {
   readonly condition?: Kind;
   /** The writes that a pause keeps back, by a part of their lines. */
   readonly ofIt: string;
+  /** Those that bring to an end what was begun before the pause. */
+  readonly endsIt?: readonly string[];
   /** A change that the controller has to look at, another for each count. Default: an annotation of everything that is there first. */
   readonly churn?: (count: number) => readonly Change[];
   /** Names that the controller makes up. */
@@ -182,6 +184,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     tells: "web",
     ofIt: " ",
+    endsIt: ["PUT leases/keyturn-restarts", "PATCH deployments/web"],
     flags: { "sidecars.istiod-config-read-delay": "0", "sidecars.annotation-cooldown": "0" },
   },
 };

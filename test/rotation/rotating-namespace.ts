@@ -27,7 +27,7 @@ import {
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 
 /** How an operator under test is started. */
-export interface StartOptions {
+interface StartOptions {
   readonly flags?: Readonly<Record<string, string>>;
   /** Another kubeconfig than the ServiceAccount's own, such as one through a fault proxy. */
   readonly kubeconfig?: string;

@@ -12,7 +12,7 @@ import { comparePods, podKeeper } from "../../packages/keyturn/src/controllers/s
 import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
 import { draftPod } from "../../packages/keyturn/src/workloads/pod-draft.ts";
-import { deadPod } from "../../packages/keyturn/src/workloads/pods.ts";
+import { deadPod } from "../../packages/keyturn/src/workloads/pod-selection.ts";
 import { type IstioState, type Round, rounds, sourceOf } from "./golden-rounds.ts";
 import { RealIstio } from "./real-istio.ts";
 

@@ -16,7 +16,7 @@ const caseLabel = "keyturn.io/case";
 const markerLabel = "keyturn.io/marker";
 
 /** What came out for a pod: who was called, in order, and the sidecar that it got; or that it was refused. */
-export interface Decision {
+interface Decision {
   readonly called: readonly string[];
   readonly sidecar: Sidecar | undefined | "refused";
 }

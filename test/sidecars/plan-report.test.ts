@@ -19,7 +19,7 @@ test("says what would be restarted, what waits for what, and what is left alone"
   ]);
   const query = { client: cluster().client, namespace: place.namespace, nowMs: Date.now(), signal: new AbortController().signal };
   const report = () => {
-    const given: Readonly<Record<string, string>> = { "sidecars.max-rollouts": "1" };
+    const given: Readonly<Record<string, string>> = { "sidecars.max-rollouts": "1", "operator-namespace": place.istiod.settings.namespace };
     const asked = { name: "", allNamespaces: false, flag: <T>(flag: Flag<T>) => flag.parse(given[flag.name]) };
     return sidecarsFeature.queries?.plan?.answer(query, asked) ?? Promise.reject(new Error("sidecars plan nothing"));
   };

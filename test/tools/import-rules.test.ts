@@ -1,6 +1,6 @@
 // The rules about imports and exports find what they forbid, wherever it is planted, and nothing that is there today.
 import { expect, test } from "vitest";
-import { forbiddenImports, idleExports, importProblems, importRules } from "../../tools/import-rules.ts";
+import { forbiddenImports, idleExports, importProblems, importRules, tooSmall } from "../../tools/import-rules.ts";
 
 const product = "packages/keyturn/src";
 const runtime = "packages/runtime/src";
@@ -116,6 +116,28 @@ test.each([
   ] as const;
   expect(idleExports(new Map(files))).toEqual(["a.ts exports idle, which nobody imports"]);
   expect(idleExports(new Map([...files, ["c.ts", 'import { idle } from "./a.ts";']]))).toEqual([]);
+  expect(idleExports(new Map([...files, ["c.ts", 'import { idle } from "./d.ts";\nconst a = idle;']]))).toHaveLength(1);
+});
+
+test.each([
+  'import { other, type idle as mine } from "./a.ts";',
+  'import type {\n  other,\n  idle,\n} from "./a.ts";',
+  'export { idle } from "./a.ts";',
+  'export * from "./a.ts";',
+  'import * as a from "./a.ts";',
+  'const { idle } = await import("./a.ts");',
+])("%j uses what it names", (text) => {
+  const files = [
+    ["a.ts", "export const idle = 1;"],
+    ["b.ts", text],
+  ] as const;
+  expect(idleExports(new Map(files))).toEqual([]);
+});
+
+test("a file below 40 lines is told of, unless it is a seam", () => {
+  expect(tooSmall(`${product}/text.ts`, "//\n".repeat(39))).toHaveLength(1);
+  expect(tooSmall(`${product}/text.ts`, "//\n".repeat(40))).toEqual([]);
+  expect(tooSmall(`${product}/controllers/jwks/reasons.ts`, "//\n")).toEqual([]);
 });
 
 test("nothing that is there breaks a rule", () => {

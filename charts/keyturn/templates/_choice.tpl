@@ -32,12 +32,12 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- $process := . }}
 {{- $controllers := dict }}
 {{- range $name, $values := $root.Values.controllers }}
-{{- $own := dict "enabled" (has (kebabcase $name) $process.controllers) }}
+{{- $own := set (omit $values "enabled") "enabled" (has (kebabcase $name) $process.controllers) }}
 {{- /* Labels of namespaces can be seen in the whole cluster alone: one that is limited publishes in all of its namespaces. */ -}}
 {{- if and (eq $name "checksum") $root.Values.namespaces (not $values.namespaces) (eq $values.scope "namespace") (eq $values.namespaceSelector "keyturn.io/checksum=enabled") }}
 {{- $_ := set $own "namespaces" $root.Values.namespaces }}
 {{- end }}
-{{- $_ := set $controllers $name (merge $own (omit $values (keys $own | first) (keys $own | last))) }}
+{{- $_ := set $controllers $name $own }}
 {{- end }}
 {{- $values := merge (dict "controllers" $controllers) (omit $root.Values "controllers") }}
 ---

@@ -28,11 +28,11 @@
 - {"group":"keyturn.io","resource":"jwksconfigs","namespaced":true,"verbs":["get","list","watch","patch"]}
 - {"group":"keyturn.io","resource":"jwksconfigs/status","namespaced":true,"verbs":["patch"]}
 - {"group":"keyturn.io","resource":"jwksconfigs/finalizers","namespaced":true,"verbs":["update"]}
+- {"group":"","resource":"secrets","namespaced":true,"verbs":["list","watch"]}
+- {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"rieset.io","resource":"jwks","namespaced":true,"verbs":["get","list","watch","patch"]}
 - {"group":"rieset.io","resource":"jwks/status","namespaced":true,"verbs":["patch"]}
 - {"group":"rieset.io","resource":"jwks/finalizers","namespaced":true,"verbs":["update"]}
-- {"group":"","resource":"secrets","namespaced":true,"verbs":["list","watch"]}
-- {"group":"","resource":"configmaps","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 {{- if $.serving }}
 - {"group":"apps","resource":"deployments","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}
 - {"group":"","resource":"services","namespaced":true,"verbs":["get","list","watch","create","patch","delete"]}

@@ -1,12 +1,12 @@
 // The features of this build, and the choice among them that `--controllers` makes.
-import type { ControllerDefinition } from "@keyturn/runtime";
+import { type ControllerDefinition, resourceOf } from "@keyturn/runtime";
 import { readFlags, UsageError } from "./feature/flag.ts";
 import { eventingAuthFeature } from "./controllers/eventing-auth/feature.ts";
 import { checksumFeature } from "./controllers/checksum/feature.ts";
 import { jwksFeature } from "./controllers/jwks/feature.ts";
 import { rotationFeature } from "./controllers/rotation/feature.ts";
 import { sidecarsFeature } from "./controllers/sidecars/feature.ts";
-import type { Feature, FeatureName } from "./feature/feature.ts";
+import type { Feature, FeatureName, StageController } from "./feature/feature.ts";
 
 /** Every feature that this build has. */
 export const features: readonly Feature[] = [eventingAuthFeature, rotationFeature, jwksFeature, checksumFeature, sidecarsFeature];
@@ -30,11 +30,15 @@ export function controllersOf(chosen: readonly Feature[], given: Texts, environm
   return chosen.flatMap((feature) => feature.controllers((flag) => readFlags({ flag }, given, environment).flag));
 }
 
-/** The controllers of each feature with these flags, as their Leases name them. */
-export function controllerNames(
+/** The controllers of each feature with these flags. */
+export function stageControllers(
   given: Texts = {},
   environment: Texts = {},
   registry: readonly Feature[] = features,
-): Readonly<Record<FeatureName, readonly string[]>> {
-  return Object.fromEntries(registry.map((feature) => [feature.name, controllersOf([feature], given, environment).map(({ name }) => name)]));
+): Readonly<Record<FeatureName, readonly StageController[]>> {
+  const shown = ({ name, access }: ControllerDefinition): StageController => ({
+    name,
+    resources: access.flatMap(({ kind, subresource }) => (subresource === "status" ? [resourceOf(kind)] : [])),
+  });
+  return Object.fromEntries(registry.map((feature) => [feature.name, controllersOf([feature], given, environment).map(shown)]));
 }

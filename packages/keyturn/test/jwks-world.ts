@@ -17,7 +17,7 @@ import {
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
 import { type CertificateSecret, keepCertificateSecret } from "../src/key-secret.ts";
-import type { Passed } from "../src/controllers/jwks/certificates.ts";
+import type { Passed } from "../src/controllers/jwks/sources.ts";
 import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";

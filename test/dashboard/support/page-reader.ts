@@ -4,14 +4,14 @@ import { get, type IncomingMessage } from "node:http";
 import type { Changes, DashboardRecord, End, Hello, LaneTrack, ObjectRecord, SnapshotPart, StageRecord } from "@keyturn/dashboard/contract";
 
 /** An answer as a whole. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
 }
 
 /** What a request says. */
-export interface Asking {
+interface Asking {
   readonly bearer?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;

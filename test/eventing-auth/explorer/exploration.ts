@@ -23,7 +23,7 @@ interface ExplorationOptions {
   readonly untilBroken?: boolean;
 }
 
-export interface Exploration {
+interface Exploration {
   readonly stories: number;
   /** The stories in which a promise was broken, in words. */
   readonly broken: readonly string[];

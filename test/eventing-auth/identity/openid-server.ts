@@ -21,7 +21,7 @@ export interface OpenidServerOptions {
 }
 
 /** A request that was answered, for those who look on or want to spoil it. */
-export type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
+type Exchange = Pick<KoaContextWithOIDC, "method" | "path">;
 
 /** What somebody else answers. */
 interface InsteadAnswer {
@@ -30,7 +30,7 @@ interface InsteadAnswer {
 }
 
 /** Told of a request: its method and the first part of its path, such as `PUT /reg`; and the client's `User-Agent`. */
-export type StepListener = (step: string, moment: "before" | "after", userAgent: string) => void;
+type StepListener = (step: string, moment: "before" | "after", userAgent: string) => void;
 
 type Middleware = Parameters<Provider["use"]>[0];
 

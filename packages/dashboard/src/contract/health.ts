@@ -40,10 +40,12 @@ export interface Doubt {
   readonly asOfMs?: number;
   /** What its objects said last may no longer be so: they are too old, or nobody works on them. */
   readonly outdates?: OutdatedReason;
+  /** The resources of those objects. Absent: all of the step's. */
+  readonly only?: readonly string[];
 }
 
 /** The reasons of objects that are unknown because all of their step is. */
-export type OutdatedReason = "NotHeard" | "NotLed";
+type OutdatedReason = "NotHeard" | "NotLed";
 
 /** As much of a step as doubts are made from. */
 type KnownStage = Pick<StageRecord, "state" | "troubles" | "hidden" | "leader" | "asOfMs">;
@@ -70,7 +72,8 @@ export function doubtsAbout(stage: KnownStage | undefined, cutAtMs?: number): re
   if (refused.length + hidden.length > 0)
     doubts.push({ about: "rights", message: `no right to list ${[...new Set([...refused, ...hidden])].join(", ")}` });
   if (leader?.state === "none") {
-    doubts.push({ about: "leader", message: `nobody leads: ${leader.message}`, ...(leader.partly ? {} : { outdates: "NotLed" }) });
+    const { message, only } = leader;
+    doubts.push({ about: "leader", message: `nobody leads: ${message}`, outdates: "NotLed", ...(only && { only }) });
   }
   if (leader?.state === "unknown") doubts.push({ about: "leader", message: `whether somebody leads is not known: ${leader.message}` });
   if (leader === undefined || troubles.some(({ state }) => state === "syncing")) doubts.push({ about: "loading", message: "being listed" });
@@ -86,6 +89,7 @@ export function stageHealth(stage: Pick<StageRecord, "state" | "shownIn">, doubt
 
 /** What is said about an object, and about those that it is made of. */
 interface Said {
+  readonly ref: { readonly resource: string };
   readonly health: Health;
   readonly reason: string;
   readonly message: string;
@@ -97,9 +101,9 @@ interface Said {
  * What was wrong is probably no better. The same object if nothing is outdated.
  */
 export function believed<R extends Said>(record: R, doubts: readonly Doubt[]): R {
-  const doubt = doubts.find(({ outdates }) => outdates !== undefined);
+  const { ref, health, reason, message, lanes } = record;
+  const doubt = doubts.find((each) => outdates(each, ref));
   if (doubt?.outdates === undefined) return record;
-  const { health, reason, message, lanes } = record;
   const last = `${reason}${message === "" ? "" : `: ${message}`}`;
   const said = { health: "unknown", reason: doubt.outdates, message: `${doubt.message}; last reported: ${last}` } as const;
   return {
@@ -107,6 +111,11 @@ export function believed<R extends Said>(record: R, doubts: readonly Doubt[]): R
     ...(health === "healthy" || health === "progressing" ? said : {}),
     ...(lanes && { lanes: lanes.map((lane) => believed(lane, doubts)) }),
   };
+}
+
+/** Whether what an object said last may no longer be so for this reason. */
+export function outdates({ outdates: reason, only }: Doubt, { resource }: { readonly resource: string }): boolean {
+  return reason !== undefined && (only === undefined || only.includes(resource));
 }
 
 /** Whether an object is unknown only because all of its step is. */

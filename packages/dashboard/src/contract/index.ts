@@ -34,6 +34,7 @@ export {
   type HealthCounts,
   healthOrder,
   isDoubted,
+  outdates,
   isShown,
   needsAttention,
   stageHealth,

@@ -119,7 +119,7 @@ export interface Cell {
   readonly onPhone?: string;
 }
 
-export interface Moment {
+interface Moment {
   readonly atMs: number;
 }
 
@@ -274,6 +274,6 @@ export interface StageRecord {
 export interface StageLeader {
   readonly state: "led" | "none" | "unknown";
   readonly message: string;
-  /** With `none`: some of its controllers are led, so that what it says about their objects is up to date. */
-  readonly partly?: true;
+  /** With `none`, the resources of whose objects that is so; others of the step are worked on. Absent: all. */
+  readonly only?: readonly string[];
 }

@@ -4,7 +4,7 @@ import type { Connection } from "./live-picture.ts";
 import { stageRecordOf, usePage, useStages } from "./page-state.ts";
 
 /** Since when this page is cut off from its server, if it is. */
-export function cutAtMs(connection: Connection): number | undefined {
+function cutAtMs(connection: Connection): number | undefined {
   return connection.state === "cut" || connection.state === "connecting" ? connection.cutAtMs : undefined;
 }
 

@@ -91,7 +91,7 @@ function remembered<T extends string>(key: string, choices: readonly [T, ...T[]]
 
 // What every component can ask for.
 
-export interface Page {
+interface Page {
   readonly live: LivePicture;
   readonly clock: PageClock;
   readonly navigation: Navigation;

@@ -66,7 +66,7 @@ function placeOf(table: readonly Identified[], id: string): number {
 }
 
 /** What is known of the stages, and the records of each table by its id; all in the order of their ids. */
-export interface Tables {
+interface Tables {
   readonly stages: readonly StageRecord[];
   readonly objects: ReadonlyMap<string, readonly ObjectRecord[]>;
 }

@@ -37,7 +37,7 @@ export function comingUp(records: readonly ObjectRecord[], nowMs: number, most: 
 // Which records of a list are shown: those that a search and a choice of health leave.
 
 /** What is searched: every word must be in one of the texts. */
-export function matches(texts: readonly string[], search: string): boolean {
+function matches(texts: readonly string[], search: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
   const all = texts.join("\n").toLowerCase();

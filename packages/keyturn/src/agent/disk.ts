@@ -123,6 +123,11 @@ export function errorCodeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** Whether it failed for want of space, which goes once something is removed. */
+export function isDiskFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
+}
+
 async function orAbsent<T>(work: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> {
   try {
     return await work;

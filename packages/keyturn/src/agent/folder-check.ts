@@ -4,7 +4,7 @@ import type { Logger } from "@keyturn/runtime";
 import type { Disk } from "./disk.ts";
 
 /** A folder that others could write to, or that is not what it seems. */
-export class UnsafeFolderError extends Error {
+class UnsafeFolderError extends Error {
   readonly code = "UnsafeFolder";
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -25,7 +25,7 @@ export interface FolderLock {
 }
 
 /** Another agent holds the folder. */
-export class FolderHeldError extends Error {
+class FolderHeldError extends Error {
   readonly code = "FolderHeld";
   constructor(message: string) {
     super(message);

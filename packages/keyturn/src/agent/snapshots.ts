@@ -1,6 +1,6 @@
 // Snapshots on the disk: complete, verified sets of certificates, one of which `current` points to. Written, promoted, removed. Crash-safe.
 import { forEachParallel } from "../semaphore.ts";
-import { type Disk, errorCodeOf } from "./disk.ts";
+import { type Disk, isDiskFull } from "./disk.ts";
 import type { Manifest } from "./manifest.ts";
 import { brokenInWords, findSecret, type Recovery, recoverSnapshots } from "./recovery.ts";
 import { flushSecretFolder, type SecretFiles, shareSecretFolder, writeSecretFolder } from "./secret-folder.ts";
@@ -108,9 +108,9 @@ export class SnapshotStore {
       await this.#folder.finish(name, manifest);
       await this.#folder.point(name);
     } catch (error) {
-      const isFull = ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
       // On a full disk the half-written snapshot is what fills it. If it cannot be removed now, the next promotion does it.
-      if (isFull && (await this.#folder.pointed().catch(() => name)) !== name) await disk.remove(this.#folder.pathOf(name)).catch(() => undefined);
+      if (isDiskFull(error) && (await this.#folder.pointed().catch(() => name)) !== name)
+        await disk.remove(this.#folder.pathOf(name)).catch(() => undefined);
       throw error;
     }
     return { name, manifest };

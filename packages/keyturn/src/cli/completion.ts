@@ -31,13 +31,13 @@ export interface CompletedCommand {
 }
 
 /** One word that can be typed. */
-export interface Candidate {
+interface Candidate {
   readonly word: string;
   readonly help: string;
 }
 
 /** What can be typed, or what the cluster or the file system knows. */
-export type Completion =
+type Completion =
   | { readonly type: "words"; readonly candidates: readonly Candidate[] }
   /** A name that only the cluster knows. `typed` is what there is of it, `before` what stands before it in the same word. */
   | { readonly type: "names"; readonly of: NameSource; readonly typed: string; readonly before: string; readonly words: readonly string[] }

@@ -1,7 +1,7 @@
 // `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
 import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, systemClock, systemRandom } from "@keyturn/runtime";
-import { controllerNames, features } from "../registry.ts";
+import { stageControllers, features } from "../registry.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
@@ -57,7 +57,7 @@ export async function dashboardCommand(
     const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
     // The operator is rarely in one of the namespaces that are looked at.
     const everywhere = createCaches({ transport, clock, random: systemRandom, log });
-    const controllers = controllerNames(given, environment, registry);
+    const controllers = stageControllers(given, environment, registry);
     const contact = keepContact({ client, clock }, stop.signal);
     const { secret, access } = secretAccess();
     await using dashboard = await startDashboard({

@@ -15,7 +15,7 @@ export const queryFlags = [...sessionFlags, outputFlag];
 const followedQueryFlags = [...queryFlags, watchFlag];
 
 /** What an answer depends on, if it can be followed. */
-export interface Follows {
+interface Follows {
   /** A change of any object of these kinds may change the answer. */
   readonly kinds: readonly Kind[];
   /** Default: the namespace of the query. */

@@ -1,6 +1,6 @@
 // `keyturn status`: how credentials fare in the five stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
-import { controllerNames, features } from "../registry.ts";
+import { stageControllers, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
@@ -57,7 +57,7 @@ export async function statusCommand(
     const unserved = (await looksAtRollouts(session)) ? [] : [Rollout];
     const namespace = allNamespaces ? undefined : session.namespace;
     const stop = new AbortController();
-    const controllers = controllerNames(given, console.environment, registry);
+    const controllers = stageControllers(given, console.environment, registry);
     const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, console.environment).flag;
     const watches = startWatches(
       session,

@@ -1,6 +1,6 @@
 // The dashboard as part of the operator: beside the controllers, on every replica, through their caches.
 import type { Runnable, ControllerDefinition } from "@keyturn/runtime";
-import { controllerNames } from "../registry.ts";
+import { stageControllers } from "../registry.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { type AccessCheck, TokenAccess, viewerNamespaces } from "./viewer-rights.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./dashboard.ts";
@@ -39,7 +39,7 @@ export function operatorDashboard(controllers: readonly ControllerDefinition[], 
         clock,
         log,
         metrics,
-        leaders: ownLeaders({ statuses, controllers: controllerNames({}, {}, options.registry), contact, renewals }),
+        leaders: ownLeaders({ statuses, controllers: stageControllers({}, {}, options.registry), contact, renewals }),
         viewer: "operator",
         running: controllers,
         shown: { cluster: options.cluster, ...(namespaces.length > 0 && { namespaces }) },

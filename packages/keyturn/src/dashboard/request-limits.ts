@@ -49,7 +49,7 @@ export class RequestLimit {
 // A request that is refused: the way out of whatever found a reason for it.
 
 /** How it is answered and counted. */
-export interface Refused {
+interface Refused {
   readonly status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 503;
   /** Sent to whoever asked. */
   readonly error: string;

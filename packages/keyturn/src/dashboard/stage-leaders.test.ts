@@ -2,11 +2,11 @@ import type { WatchStatus } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import type { LeaseSummary } from "../feature/record.ts";
-import { controllerNames } from "../registry.ts";
+import { stageControllers } from "../registry.ts";
 import type { WatchedLeases } from "../status/status-watches.ts";
 import { leaseLeaders, ownLeaders, watchRenewals } from "./stage-leaders.ts";
 
-const controllers = controllerNames();
+const controllers = stageControllers();
 
 function lease(state: LeaseSummary["state"], place: Partial<LeaseSummary> = {}): LeaseSummary {
   return { controller: "rotation", namespace: "keyturn-system", holder: "pod-1", state, renewedMs: 0, acquiredMs: 0, ...place };
@@ -35,8 +35,16 @@ it.each([
   ["held, of one of two controllers", [lease("held")], "none", "controller rotation-more has no Lease; it may wait for a CRD, or not be switched on"],
   ["held, and one left behind elsewhere", [lease("expired", { namespace: "default" }), lease("held")], "led", ""],
 ] as const)("a Lease that is %s", (what, leases, state, message) => {
-  const names = what.endsWith("of one of two controllers") ? { ...controllers, rotation: ["rotation", "rotation-more"] } : controllers;
-  expect(leader(leases, { names })).toEqual({ state, message, ...(names !== controllers && { partly: true }) });
+  const names = what.endsWith("of one of two controllers")
+    ? {
+        ...controllers,
+        rotation: [
+          { name: "rotation", resources: ["rotationtargets.a"] },
+          { name: "rotation-more", resources: ["more.a"] },
+        ],
+      }
+    : controllers;
+  expect(leader(leases, { names })).toEqual({ state, message, ...(names !== controllers && { only: ["more.a"] }) });
 });
 
 it("Leases that cannot be read say nothing about who leads, even if they were read before", () => {
@@ -69,7 +77,7 @@ it("a controller of two that does its work is told, so that what it says about i
   ];
   const leaderIf = (state: string) => ownLeaders({ ...own("active"), statuses: statuses(state), renewals: { of: () => false } }).of("jwks", 0);
   const idle = { state: "none", message: "controller jwks-rieset: waiting for CRD jwks.a" };
-  expect(leaderIf("active")).toEqual({ ...idle, partly: true });
+  expect(leaderIf("active")).toEqual({ ...idle, only: ["jwks.rieset.io"] });
   expect(leaderIf("standby")).toEqual(idle);
 });
 

@@ -1,7 +1,7 @@
 // Whether an operator works on each step: what nobody works on may be long out of date, however well it looks.
 import type { StageLeader, StageName } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Lease, type RunnableHost, sleep } from "@keyturn/runtime";
-import { type FeatureName, keyturn } from "../feature/feature.ts";
+import { type FeatureName, keyturn, type StageController } from "../feature/feature.ts";
 import { leaderOf } from "../status/credentials.ts";
 import { isContactLost, type ServerContact } from "../status/server-contact.ts";
 import { unreadOf, type WatchedLeases } from "../status/status-watches.ts";
@@ -14,20 +14,20 @@ export interface StageLeaders {
   of(this: void, step: StageName, nowMs: number): StageLeader | undefined;
 }
 
-/** The controllers of each step, as their Leases name them. */
-type ControllerNames = Readonly<Record<FeatureName, readonly string[]>>;
+/** Of each step. */
+type Controllers = Readonly<Record<FeatureName, readonly StageController[]>>;
 
 const led: StageLeader = { state: "led", message: "" };
 
 /** As the Leases in the cluster have it, for who is no operator. */
-export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">, controllers: ControllerNames): StageLeaders {
+export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">, controllers: Controllers): StageLeaders {
   return {
     switchedOn: false,
     of(step, nowMs) {
       const status = leases.status();
       const unread = unreadOf(status);
       if (!unread && !status.synced) return undefined;
-      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step]?.includes(controller));
+      const own = leases.summaries(nowMs).filter(({ controller }) => controllers[step]?.some(({ name }) => name === controller));
       return leaderOf({ controllers: controllers[step] ?? [], leases: own }, unread);
     },
   };
@@ -36,7 +36,7 @@ export function leaseLeaders(leases: Pick<WatchedLeases, "status" | "summaries">
 /** What the operator's own process knows. */
 interface OwnLeadersOptions {
   readonly statuses: RunnableHost["controllers"];
-  readonly controllers: ControllerNames;
+  readonly controllers: Controllers;
   readonly contact: ServerContact;
   readonly renewals: Renewals;
 }
@@ -46,17 +46,19 @@ export function ownLeaders({ statuses, controllers, contact, renewals }: OwnLead
   return {
     switchedOn: true,
     of(step) {
-      const own = statuses().filter(({ name }) => controllers[step]?.includes(name));
+      const own = statuses().filter((status) => controllers[step]?.some(({ name }) => name === status.name));
       if (isContactLost(contact)) {
         return { state: "unknown", message: `the API server has not answered since ${new Date(contact.lastMs()).toISOString()}` };
       }
       const idle = own.find(({ ready, state }) => !ready || state.startsWith("waiting for CRD "));
       if (own.length === 0 || idle?.state === "starting") return undefined;
-      const partly = own.some(({ name, state }) => state === "active" || (state === "standby" && renewals.of(name))) && { partly: true as const };
-      if (idle) return { state: "none", message: `controller ${idle.name}: ${idle.state}`, ...partly };
+      const working = own.filter(({ name, state, ready }) => ready && (state === "active" || (state === "standby" && renewals.of(name))));
+      const unled = controllers[step]?.filter(({ name }) => !working.some((status) => status.name === name)) ?? [];
+      const only = working.length > 0 && { only: unled.flatMap(({ resources }) => resources) };
+      if (idle) return { state: "none", message: `controller ${idle.name}: ${idle.state}`, ...only };
       const standby = own.filter(({ state }) => state === "standby").map(({ name }) => ({ name, renewed: renewals.of(name) }));
       const alone = standby.find(({ renewed }) => renewed === false);
-      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}`, ...partly };
+      if (alone) return { state: "none", message: `nobody renews the Lease of controller ${alone.name}`, ...only };
       return standby.some(({ renewed }) => renewed === undefined) ? undefined : led;
     },
   };

@@ -41,7 +41,7 @@ const TokenReview = defineKind<TokenReview>({
 });
 
 /** May they do this? */
-export interface SubjectAccessReview extends KubeObject {
+interface SubjectAccessReview extends KubeObject {
   readonly spec: {
     readonly user: string;
     readonly uid?: string;
@@ -51,7 +51,7 @@ export interface SubjectAccessReview extends KubeObject {
   };
   readonly status?: { readonly allowed: boolean };
 }
-export const SubjectAccessReview = defineKind<SubjectAccessReview>({
+const SubjectAccessReview = defineKind<SubjectAccessReview>({
   group: "authorization.k8s.io",
   version: "v1",
   kind: "SubjectAccessReview",
@@ -69,7 +69,7 @@ export interface Place {
 }
 
 /** What may be seen of each kind; a kind that is not in it may not be seen at all. */
-export type Grants = ReadonlyMap<string, "everywhere" | ReadonlySet<string>>;
+type Grants = ReadonlyMap<string, "everywhere" | ReadonlySet<string>>;
 
 /** The rights of one or more viewers. */
 export interface Rights {

@@ -6,6 +6,13 @@ import type { Records } from "./record.ts";
 /** In `--controllers`, in the chart's values, before its flags. Never changes. */
 export type FeatureName = string;
 
+/** A controller of a feature, as its Lease names it. */
+export interface StageController {
+  readonly name: string;
+  /** Those whose objects say how they fare in its words. */
+  readonly resources: readonly string[];
+}
+
 /** What the command line, the manifests and the docs need to know about a feature. */
 export interface Feature {
   readonly name: FeatureName;
@@ -40,7 +47,7 @@ export interface Feature {
 }
 
 /** A feature's stage in the life of a credential, in words for people. */
-export interface Stage {
+interface Stage {
   /** What it does with a credential, such as `publish`. */
   readonly verb: string;
   /** What its controllers do, without a subject and a full stop, such as `publishes the public keys of certificates`. */
@@ -63,7 +70,7 @@ export type RightsFlag =
   | { readonly flag: Flag; readonly has: readonly string[] };
 
 /** What a reason means: to its readers, to the runtime, and to those who want to be notified. */
-export interface Reason extends RuntimeReason {
+interface Reason extends RuntimeReason {
   /** What happens to credentials in the ordinary course of things, which people may ask to be notified of. Warnings they get anyway. */
   readonly notable?: true;
 }
@@ -93,7 +100,7 @@ export interface Panel {
 }
 
 /** What the feature takes the place of; `keyturn doctor` looks for it. */
-export interface Predecessor {
+interface Predecessor {
   readonly name: string;
   /** The last part of its image's name, wherever its release was copied to; absent if it is no operator that could run beside Keyturn. */
   readonly image?: string;

@@ -44,7 +44,7 @@ export interface Pause {
 }
 
 /** What is to be done about an object: its work, nothing for now, or nothing ever, because it is outside of what the flags select. */
-export type Serving = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "notSelected" };
+type Serving = { readonly type: "served" } | ({ readonly type: "paused" } & Pause) | { readonly type: "notSelected" };
 
 /** As much of an object as it depends on. */
 type Regarded = Pick<KubeObject["metadata"], "namespace" | "labels" | "annotations">;

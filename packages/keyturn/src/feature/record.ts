@@ -142,7 +142,7 @@ interface Said extends HealthReport, Pick<ObjectReport, "detail" | "about"> {
 }
 
 /** As much of an object as a report is made from. */
-export interface Reported {
+interface Reported {
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string | undefined;

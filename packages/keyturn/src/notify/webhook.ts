@@ -20,7 +20,7 @@ export type Delivery =
   | { readonly type: "failed"; readonly why: string; readonly retryAfterMs?: number };
 
 /** What a webhook is reached with. */
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly url: TextSource;
   /** Otherwise what happens, and the secret in the URL, go over TLS or nowhere. */
   readonly allowHttp: boolean;

@@ -41,7 +41,7 @@ export function statusWith(
     perNamespace: step === "verify",
     objects: objects[step] ?? [],
     unread: [],
-    controllers: [feature],
+    controllers: [{ name: feature, resources: [] }],
     leases: [{ controller: feature, namespace: "ops", holder: "keyturn-0", state: "held", renewedMs: nowMs, acquiredMs: nowMs }],
     absent: false,
     ...changes[step],

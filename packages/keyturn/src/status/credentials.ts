@@ -13,7 +13,7 @@ import {
   stageHealth,
   type StageLeader,
 } from "@keyturn/dashboard/contract";
-import type { FeatureName } from "../feature/feature.ts";
+import type { FeatureName, StageController } from "../feature/feature.ts";
 import { calledBy, compareReports, type LeaseSummary } from "../feature/record.ts";
 
 /** A kind of objects that could not be read, and why. */
@@ -35,7 +35,7 @@ export interface ReadStage {
   readonly objects: readonly ObjectReport[];
   readonly unread: readonly Unread[];
   /** Each of them should have a Lease of its name. */
-  readonly controllers: readonly string[];
+  readonly controllers: readonly StageController[];
   /** Of the step's controllers; there can be several of one controller if several operators run. */
   readonly leases: readonly LeaseSummary[];
   /** None of its kinds is served. */
@@ -71,13 +71,13 @@ export function leaderOf({ controllers, leases }: Pick<ReadStage, "controllers" 
     return { state: "unknown", message: `the right to ${leasesUnread.message} is missing; --operator-namespace says where to look` };
   if (leasesUnread) return { state: "unknown", message: "the Leases of operators cannot be read" };
   if (leases.length === 0) return { state: "none", message: "there is no Lease of an operator" };
-  const idle = controllers.flatMap((controller) => {
-    // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
-    const own = leases.filter((lease) => lease.controller === controller);
-    return own.some(({ state }) => state === "held") ? [] : [unheldText(controller, own)];
-  });
-  if (idle[0] === undefined) return { state: "led", message: "" };
-  return { state: "none", message: idle[0], ...(idle.length < controllers.length && { partly: true }) };
+  // Another operator, or an earlier place, may have left a Lease behind: one that is held is enough.
+  const of = ({ name }: StageController): readonly LeaseSummary[] => leases.filter((lease) => lease.controller === name);
+  const idle = controllers.filter((controller) => !of(controller).some(({ state }) => state === "held"));
+  const [first] = idle;
+  if (!first) return { state: "led", message: "" };
+  const only = idle.length < controllers.length && { only: idle.flatMap(({ resources }) => resources) };
+  return { state: "none", message: unheldText(first.name, of(first)), ...only };
 }
 
 function unheldText(controller: string, leases: readonly LeaseSummary[]): string {
@@ -125,7 +125,7 @@ export function leadershipOf(
   { leasesUnread }: Pick<CredentialStatus, "leasesUnread">,
 ): readonly Leadership[] | undefined {
   if (leasesUnread) return undefined;
-  return controllers.map((controller) => {
+  return controllers.map(({ name: controller }) => {
     const own = leases.filter((lease) => lease.controller === controller);
     const holders = own.flatMap(({ state, holder = "" }) => (state === "held" ? [holder] : []));
     return { controller, holders, hasLease: own.length > 0, silent: own.find(({ state }) => state === "expired")?.holder };

@@ -123,8 +123,17 @@ describe("a step that nobody leads", () => {
   });
 
   it("is also one of whose controllers one has no Lease", () => {
-    const half = statusWith({ publish: [report()] }, { publish: { controllers: ["jwks", "jwks-rieset"] } });
+    const controllers = [
+      { name: "jwks", resources: ["jwksconfigs.a"] },
+      { name: "jwks-rieset", resources: ["jwkss.a"] },
+    ];
+    const half = statusWith({ publish: [report({ kind: "JWKSConfig" })] }, { publish: { controllers } });
     expect(overviewText(half, plain)).toMatch(/^publish +1 healthy \(as last reported\) +keyturn-0, nobody \(jwks-rieset has no Lease\)/m);
+    expect(overviewText(half, plain)).not.toContain("NEEDS ATTENTION");
+    // What is its own to look after may be long out of date.
+    const both = statusWith({ publish: [report({ kind: "JWKSConfig" }), report({ kind: "JWKS" })] }, { publish: { controllers } });
+    expect(overviewText(both, plain)).toMatch(/^publish +1 unknown, 1 healthy /m);
+    expect(overviewText(both, plain)).toContain("NEEDS ATTENTION (1)\n  publish: NotLed\n    nobody leads: controller jwks-rieset has no Lease");
   });
 
   it("is not known to be one while Leases cannot be read, and not green either", () => {

@@ -1,5 +1,5 @@
 // Credential status as a text for people, and when there is enough of it to print.
-import { type Health, isDoubted, type ObjectReport } from "@keyturn/dashboard/contract";
+import { type Health, isDoubted, type ObjectReport, outdates } from "@keyturn/dashboard/contract";
 import { type Clock, sleep, type WatchStatus } from "@keyturn/runtime";
 import { placeOf } from "../feature/record.ts";
 import { type Paint, renderAge, renderRows, type Tone } from "../text.ts";
@@ -94,7 +94,10 @@ export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "
 
 function concernsText(status: CredentialStatus, paint: Paint): string {
   const doubts = status.steps.flatMap(({ step, objects, doubts: all }) =>
-    objects.length === 0 ? [] : all.flatMap(({ message, outdates }) => (outdates === undefined ? [] : [{ step, message, reason: outdates }])),
+    all.flatMap((doubt) => {
+      const { message, outdates: reason } = doubt;
+      return reason !== undefined && objects.some(({ ref }) => outdates(doubt, ref)) ? [{ step, message, reason }] : [];
+    }),
   );
   const concerns = concernsOf(status);
   const count = doubts.length + concerns.length;

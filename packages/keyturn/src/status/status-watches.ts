@@ -1,7 +1,7 @@
 // Watches everything that the five stages leave for people to see, puts it together at any moment, and tells what has changed since another.
 import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, type WatchStatus } from "@keyturn/runtime";
 import type { ObjectReport } from "@keyturn/dashboard/contract";
-import { type Feature, type FeatureName, type FlagReader, keyturn } from "../feature/feature.ts";
+import { type Feature, type FeatureName, type FlagReader, keyturn, type StageController } from "../feature/feature.ts";
 import { leaseSummary, type LeaseSummary, placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
 import { features } from "../registry.ts";
 import { type CredentialStatus, leadershipOf, placed, type StageStatus, stageStatus, type Unread } from "./credentials.ts";
@@ -21,8 +21,8 @@ export interface StatusWatchOptions {
   readonly operatorNamespace: string | undefined;
   /** Default: every feature of this build. */
   readonly registry?: readonly Feature[];
-  /** The controllers of each feature, by the names that their Leases have. */
-  readonly controllers: Readonly<Record<FeatureName, readonly string[]>>;
+  /** Of each feature. */
+  readonly controllers: Readonly<Record<FeatureName, readonly StageController[]>>;
   /** The operator's flags, as far as they are known here. */
   readonly flag: FlagReader;
   /** Kinds that are not served, and that nobody misses. */
@@ -76,7 +76,7 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
             objects: reportsOf(stage.source, nowMs),
             unread: uniqueUnread(own),
             controllers: controllers[feature] ?? [],
-            leases: held.filter(({ controller }) => controllers[feature]?.includes(controller)),
+            leases: held.filter(({ controller }) => controllers[feature]?.some(({ name }) => name === controller)),
             // Leases are shown with a step and are no kind of its own.
             absent: own.every(({ cache, status }) => cache.kind === Lease || status().state.type === "missing"),
           };
@@ -105,9 +105,10 @@ export interface WatchedLeases extends WatchedCache {
 /** Declares the watch. The Leases of nodes are not even asked for: there is one for each, renewed every ten seconds. */
 export function watchLeases(
   { everywhere, operatorNamespace, contact }: Pick<StatusWatchOptions, "everywhere" | "operatorNamespace" | "contact">,
-  controllers: readonly string[],
+  controllers: readonly StageController[],
 ): WatchedLeases {
-  const names = new Set(controllers.map((controller) => `${keyturn.name}-${controller}`));
+  const ours = controllers.map(({ name }) => name);
+  const names = new Set(ours.map((name) => `${keyturn.name}-${name}`));
   const cache = everywhere.watch(Lease, {
     ...(operatorNamespace === undefined ? { fields: "metadata.namespace!=kube-node-lease" } : { namespace: operatorNamespace }),
     keep: (lease) => (names.has(lease.metadata.name) ? lease : undefined),
@@ -118,7 +119,7 @@ export function watchLeases(
     summaries(nowMs) {
       // A renewal that could not be heard may have been made all the same.
       const atMs = Math.min(nowMs, contact.lastMs());
-      return valuesOf(cache).flatMap((lease) => (lease && leaseSummary(lease, controllers, atMs)) ?? []);
+      return valuesOf(cache).flatMap((lease) => (lease && leaseSummary(lease, ours, atMs)) ?? []);
     },
   };
 }

@@ -1,7 +1,7 @@
 // A cluster in a few numbers: workloads whose pods have a sidecar or another, a rollout that replaces them one by one, and operators that see all of it late.
 import * as fc from "fast-check";
 import { type Candidate, type Inspection, lastOf, type Limits, type ObservedFleet, planRollouts } from "./rollout-plan.ts";
-import { countedPods } from "./pods.ts";
+import { countedPods } from "./pod-selection.ts";
 import { restartTime, restartTimeMs } from "./annotations.ts";
 
 interface ModelPod {

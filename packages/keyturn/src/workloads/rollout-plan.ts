@@ -242,7 +242,7 @@ export function splitDigest(digest: string): readonly string[] {
 }
 
 /** True if a restart for the one was also for all of the other. */
-export function covers(restartedFor: string | undefined, digest: string): boolean {
+function covers(restartedFor: string | undefined, digest: string): boolean {
   const known = splitDigest(restartedFor ?? "");
   return splitDigest(digest).every((each) => known.includes(each));
 }

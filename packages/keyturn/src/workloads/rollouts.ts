@@ -22,13 +22,12 @@ import {
 } from "@keyturn/runtime";
 import type { ReasonTable } from "../feature/feature.ts";
 import { rolloutLabel } from "./annotations.ts";
-import { DryRun } from "./dry-run.ts";
 import { Fleet, type FleetOptions, restartInput } from "./fleet.ts";
 import { type InspectorDefinition, type RolloutMetrics, rolloutsAccess } from "./inspector.ts";
 import { controllerName, finishRollout, restartWorkload, type RestartTarget } from "./restart.ts";
 import { doneEvent, eventAbout, kindOf, type Said, saying, standingEvent } from "./rollout-events.ts";
 import { type Candidate, type Limits, type ObservedFleet, planRollouts, type Row, type WorkloadId, workloadId } from "./rollout-plan.ts";
-import { recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
+import { DryRunMemory, recallRestarts, type RestartMemory, RestartRecord } from "./restart-memory.ts";
 import { restartableKinds, type Workload } from "./workload.ts";
 
 /** How the controller works. */
@@ -135,7 +134,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
   readonly #fleet: Fleet;
   readonly #options: RolloutsOptions;
   /** Undefined unless this is one. */
-  readonly #dryRun: DryRun | undefined;
+  readonly #dryRun: DryRunMemory | undefined;
   readonly #inspectors: ReadonlyMap<string, { readonly definition: InspectorDefinition; readonly metrics: RolloutMetrics }>;
   /** The last plan over all, and what has been said of it. */
   #rows: readonly Row[] = [];
@@ -151,7 +150,7 @@ class Rollouts implements Planner<Observed, Look, Action, RolloutsPlan> {
     this.#fleet = fleet;
     this.#record = new RestartRecord(scope.operatorNamespace);
     this.#options = options;
-    this.#dryRun = scope.dryRun || options.dryRun ? new DryRun(scope.log) : undefined;
+    this.#dryRun = scope.dryRun || options.dryRun ? new DryRunMemory(scope.log) : undefined;
     this.#inspectors = new Map(options.inspectors.map((definition) => [definition.name, { definition, metrics: definition.metrics(scope.metrics) }]));
     const reconcile = reconcileWith({ ...scope, dryRun: this.#dryRun !== undefined }, this, {
       reasons: options.reasons,

@@ -26,10 +26,10 @@ export type LogEntry =
 export type Log = readonly LogEntry[];
 
 /** A recorded version. */
-export type Version = Extract<LogEntry, { readonly type: "Observed" }>;
+type Version = Extract<LogEntry, { readonly type: "Observed" }>;
 
 /** What the log says of the source now. */
-export type SourceState =
+type SourceState =
   | { readonly state: "never" }
   | { readonly state: "present"; readonly seq: number; readonly uid: string; readonly since: number }
   | { readonly state: "gone"; readonly seq: number; readonly deletedAt: number | undefined };

@@ -9,7 +9,7 @@ export interface SourceChange {
 }
 
 /** What is played. Times are of any one unit, from 0 to `until`; there is a run at each, except when the controller is down. */
-export interface Play {
+interface Play {
   readonly targets: readonly ModelTarget[];
   readonly source: readonly SourceChange[];
   readonly until: number;

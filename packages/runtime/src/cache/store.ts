@@ -10,7 +10,7 @@ import type { Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 // One state of a cache: its objects and what its indexes say of them.
 
 /** What is held of one object. */
-export interface Entry<V> {
+interface Entry<V> {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly value: DeepReadonly<V>;
@@ -55,7 +55,7 @@ interface Index {
 }
 
 /** Objects by key, with indexes. An index is identified by its function. */
-export class Table<V> {
+class Table<V> {
   readonly #entries = new Map<ObjectKey, Entry<V>>();
   readonly #unreadable = new Map<ObjectKey, UnreadableObject>();
   readonly #indexes = new Map<IndexFunction<V>, Index>();
@@ -169,7 +169,7 @@ function unindex(index: Index, key: ObjectKey): void {
 }
 
 /** What a store needs. */
-export interface StoreOptions {
+interface StoreOptions {
   readonly clock: Clock;
   /** Hears of listeners that throw; they hurt nobody else. And of each state of an object that `keep` or an index function threw for: then `error` is the `UnreadableValue`. */
   readonly onFault: (fault: { readonly what: "listener" | "index" | "keep"; readonly key: ObjectKey; readonly error: unknown }) => void;

@@ -104,7 +104,7 @@ export function apiVersionOf(kind: Kind): string {
 }
 
 /** `plural.group`, as kubectl and CRD names write it; identifies a kind in logs, metrics and cache keys. */
-export function resourceOf(kind: Kind): string {
+export function resourceOf(kind: Pick<Kind, "group" | "plural">): string {
   return kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
 }
 

@@ -17,7 +17,7 @@ export interface RequestObservation {
 }
 
 /** What to report to, and by which clock. */
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly clock: Clock;
   readonly onRequest: (observation: RequestObservation) => void;
 }

@@ -9,7 +9,7 @@ import type { Logger } from "../observe/logger.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { BackoffOptions } from "../queue/backoff.ts";
 import type { Random } from "../random.ts";
-import type { Failure } from "./failure.ts";
+import type { FailedRun } from "./failure.ts";
 import type { Operator } from "./owned-objects.ts";
 import type { KeyView } from "./runner.ts";
 
@@ -145,7 +145,7 @@ export interface Reconcile {
    * Tells those concerned that a run failed. Called when the run is over, for one that was cut at its deadline can no longer write, with a client and a deadline
    * of its own, one at a time per key. What it throws is logged. Default: the operator's reporter tells; see `outcomeCondition`.
    */
-  readonly failed?: (failure: Failure, run: Run) => Promise<void>;
+  readonly failed?: (failure: FailedRun, run: Run) => Promise<void>;
 }
 
 // What the runtime reports of its work while it works; metrics are one listener.

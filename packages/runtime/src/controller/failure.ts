@@ -87,6 +87,25 @@ export interface Failure {
   readonly unreadable?: { readonly kind: Kind; readonly key: ObjectKey };
 }
 
+/** A failed run as it is told of. */
+export interface FailedRun extends Failure {
+  /** How long the run took. */
+  readonly tookMs: number;
+  /** In how much time the next one follows, unless a change comes before. */
+  readonly retryInMs: number;
+}
+
+/** Nobody is to wait longer than a minute for being told, and by then one more run may have been cut at its deadline. */
+const maxUntoldMs = 30_000;
+
+/**
+ * Whether a failure that may pass by itself need not be told of yet: for `toleratedMs` after the first in a row, and never if the next run would come too
+ * late to tell, because the server asks for a long wait, or because runs take that long to fail.
+ */
+export function isTolerated({ tookMs, retryInMs }: Pick<FailedRun, "tookMs" | "retryInMs">, failingForMs: number, toleratedMs: number): boolean {
+  return failingForMs < toleratedMs && tookMs + failingForMs + retryInMs < maxUntoldMs;
+}
+
 /** Classifies what was thrown. Errors that are none of the runtime's own count as transient with the reason `InternalError`, and their message is withheld. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof TransientError || thrown instanceof WaitingError) {
@@ -149,11 +168,7 @@ function apiFailure(error: ApiError): Failure {
 // How a run is reported to those who write conditions and Events.
 
 /** How a run ended without success, in words that may be shown to users: no secret is in them. */
-export interface ReportedOutcome {
-  readonly code: Failure["code"];
-  readonly reason: string;
-  readonly message: string;
-}
+export type ReportedOutcome = Pick<FailedRun, "code" | "reason" | "message" | "tookMs" | "retryInMs">;
 
 /** One run's end. */
 export interface Report {

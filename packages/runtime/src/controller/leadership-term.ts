@@ -10,7 +10,7 @@ import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
 import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
-import { type Failure, refusalBackoff } from "./failure.ts";
+import { type FailedRun, type Failure, refusalBackoff } from "./failure.ts";
 import { permitOf, runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";
 import type { Enqueue, RequestedKeys, Trigger } from "./trigger.ts";
 import type { WorkerSlots } from "./worker-slots.ts";
@@ -41,7 +41,7 @@ export interface WorkerContext {
   /** Resolves when every cache of the controller shows the write; to false if it may have been undone unseen. */
   readonly whenObserved: (write: WriteRecord) => Promise<boolean>;
   /** Tells that a run failed or waits, or without a failure that this is over; the run is one of its own. */
-  readonly report: (failure: Failure | undefined, run: Run) => Promise<void>;
+  readonly report: (failure: FailedRun | undefined, run: Run) => Promise<void>;
   /** A run was refused, which may change without an event. */
   readonly onRefused: () => void;
   /** Whether something was told of the key that a success has to take back. */
@@ -187,7 +187,7 @@ export class LeadershipTerm {
     this.#running.delete(key);
 
     const durationMs = clock.monotonic() - startedMs;
-    const { result, reported } = this.#conclude(key, priority, end);
+    const { result, reported } = this.#conclude(key, priority, end, durationMs);
     if (end.type === "ok" && end.outcome.requeueAfterMs === undefined) requested.fulfil(key, askedFor);
     observer.finished(controller, { result, terminal: isRefused(end), durationMs });
     if (isRefused(end)) this.#context.onRefused();
@@ -245,11 +245,12 @@ export class LeadershipTerm {
   }
 
   /** Decides when the key runs next, and what is to be reported of this run. */
-  #conclude(key: ObjectKey, priority: number, end: RunEnd): { readonly result: RunResult; readonly reported: Failure | undefined } {
+  #conclude(key: ObjectKey, priority: number, end: RunEnd, tookMs: number): { readonly result: RunResult; readonly reported: FailedRun | undefined } {
     if (end.type === "stopped") return { result: "aborted", reported: undefined };
     if (end.type === "failed") {
-      this.#scheduleRetry(key, priority, end.failure);
-      return { result: end.failure.code === "Waiting" ? "waiting" : "error", reported: end.failure };
+      const { failure } = end;
+      const retryInMs = this.#scheduleRetry(key, priority, failure);
+      return { result: failure.code === "Waiting" ? "waiting" : "error", reported: { ...failure, tookMs, retryInMs } };
     }
     const { requeueAfterMs, unfinished } = end.outcome;
     if (!unfinished) this.#context.backoff.forget(key);
@@ -258,7 +259,8 @@ export class LeadershipTerm {
     return { result: requeueAfterMs === undefined ? "success" : "requeue_after", reported: undefined };
   }
 
-  #scheduleRetry(key: ObjectKey, priority: number, failure: Failure): void {
+  /** Returns in how much time the key runs again. */
+  #scheduleRetry(key: ObjectKey, priority: number, failure: Failure): number {
     const { code, reason, message, retryAfterMs, unexpected } = failure;
     const { backoff, clock, log, observer, controller } = this.#context;
     const fields = { key, reason, error: message, ...unexpected };
@@ -266,7 +268,7 @@ export class LeadershipTerm {
       backoff.forget(key);
       log.debug(fields, "waiting");
       if (retryAfterMs !== undefined) this.#queue.add(key, { priority, afterMs: retryAfterMs });
-      return;
+      return retryAfterMs ?? Infinity;
     }
     const nowMs = clock.monotonic();
     const afterMs = backoff.leftMs(key, nowMs) ?? this.#backoffMs(key, failure);
@@ -274,6 +276,7 @@ export class LeadershipTerm {
     log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
     this.#queue.add(key, { priority, afterMs });
     observer.retried(controller);
+    return afterMs;
   }
 
   #backoffMs(key: ObjectKey, { code, retryAfterMs = 0, serverAskedMs = 0 }: Failure): number {
@@ -293,7 +296,7 @@ export class LeadershipTerm {
   }
 
   /** Reports how the run ended. What goes wrong here is logged and left at that; a report that does not end blocked its key, not the worker. */
-  async #report(key: ObjectKey, failure: Failure | undefined, now: number): Promise<void> {
+  async #report(key: ObjectKey, failure: FailedRun | undefined, now: number): Promise<void> {
     const { clock, reportDeadlineMs, abandonAfterMs, blocked, log, report } = this.#context;
     if (!this.#term.isValid() || this.#term.signal.aborted) return;
     const started = startRun({

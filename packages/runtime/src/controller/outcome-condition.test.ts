@@ -42,6 +42,16 @@ test("a hiccup is not shown; a failure that lasts is, and the next success takes
   expect(await rig.during(60_000)).toEqual([]);
 });
 
+test("a conflict is nobody's business, unless it lasts", async () => {
+  rig.put("a", { text: "one" });
+  trouble = new TransientError("somebody else writes it too", { reason: "Conflict" });
+  rig.start(silent(), primary);
+  await rig.during(25_000);
+  expect(rig.condition("a")).toBeUndefined();
+  await rig.during(10_000);
+  expect(rig.condition("a")).toBe("False Conflict");
+});
+
 test("what an earlier process wrote is taken back too, and costs nothing for objects that are well", async () => {
   rig.put("a", { text: "one" });
   rig.put("b", { text: "one" });

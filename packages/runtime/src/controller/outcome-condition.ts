@@ -5,7 +5,7 @@ import { pagedList } from "../client/kube-client.ts";
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
-import type { Report, Reporter } from "./failure.ts";
+import { isTolerated, type Report, type Reporter } from "./failure.ts";
 import { fieldManagerOf, type Operator } from "./owned-objects.ts";
 import { type Condition, findCondition, setCondition } from "./status.ts";
 
@@ -13,7 +13,7 @@ interface Conditioned extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** Reasons that are part of optimistic concurrency: the next try, milliseconds later, reads what is new. Nobody needs to hear of them. */
+/** Reasons that are part of optimistic concurrency: the next try, milliseconds later, reads what is new. Nobody needs to hear of them, unless they last. */
 const unremarkable: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists", "NotFound"]);
 
 /** For how long failures that pass by themselves go untold, as in `ReconcileOptions`. */
@@ -39,7 +39,7 @@ export function outcomeCondition(options: OutcomeConditionOptions): Reporter {
   const report: Reporter = async ({ failingForMs, ...rest }, signal) => {
     const { primary, outcome, key, controller } = rest;
     if (!primary) return;
-    if (outcome?.code === "Transient" && (unremarkable.has(outcome.reason) || failingForMs < toleratedMs)) return;
+    if (outcome?.code === "Transient" && isTolerated(outcome, failingForMs, unremarkable.has(outcome.reason) ? Infinity : toleratedMs)) return;
     const object = await writeReady(rest, primary, { manager: managerOf(controller), signal });
     if (!object || !outcome) return;
     const type = outcome.code === "Waiting" ? "Normal" : "Warning";

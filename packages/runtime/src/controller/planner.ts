@@ -62,7 +62,7 @@ export interface ReconcileOptions {
   readonly heldBackoff?: BackoffOptions;
   /**
    * For how long failures that pass by themselves go untold. By time, because how many fit into it is the backoff's business; a function for what
-   * depends on how the objects fare. Default 5,000.
+   * depends on how the objects fare. Default 5,000. What fails so slowly, or is tried again so late, that it would be told after half a minute, is told at once.
    */
   readonly toleratedMs?: number | ((regarding: readonly StatusObject[]) => number);
   /** How long a refused part is set aside. Default 30 s, doubled up to 5 min. */

@@ -214,6 +214,15 @@ describe("a write that fails", () => {
     expect(rig.text("a")).toBe("two");
   });
 
+  test("in passing is told at once if the server asks for a long wait", async () => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, { ...unavailable, retryAfterSeconds: 3_600 });
+    rig.start(widgets());
+    await rig.during(1_000);
+    expect(rig.condition("a")).toBe("False ServerError");
+    expect(rig.warnings).toEqual(["ServerError"]);
+  });
+
   test("right after our own finalizer, so that the cache is behind, is told all the same", async () => {
     rig.put("a", { text: "one" });
     rig.refuse = refusing(isMap, forbidden);
@@ -319,12 +328,16 @@ describe("a write that fails", () => {
     expect(rig.events).toMatchObject([{ type: "Warning", reason: "Forbidden", object: { name: "default" } }]);
   });
 
-  test("by its deadline is told, although the run can write no more", async () => {
+  test.each([
+    { deadlineMs: 5_000, toleratedMs: 0 },
+    // Half a minute was passing enough.
+    { deadlineMs: 40_000, toleratedMs: 5_000 },
+  ])("by its deadline of $deadlineMs ms is told, although the run can write no more", async ({ deadlineMs, toleratedMs }) => {
     rig.put("a", { text: "one" });
     const hang: Planner<Observed>["observe"] = ({ signal }) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
-    rig.start(widgets({ toleratedMs: 0 }, { observe: hang }), { deadlineMs: 5_000 });
-    await rig.during(5_100);
+    rig.start(widgets({ toleratedMs }, { observe: hang }), { deadlineMs });
+    await rig.during(deadlineMs + 100);
     expect(rig.condition("a")).toBe("False DeadlineExceeded");
   });
 

@@ -5,7 +5,7 @@ import { isRecord } from "../json.ts";
 import { backoffDelayMs } from "../queue/backoff.ts";
 import { nextWriteAt, rememberWrite } from "../rate-limit.ts";
 import type { ControllerScope, Outcome, Reconcile, Run } from "./controller.ts";
-import { type Failure, failureOf, isConflict, isRefusal, refusedPartBackoff, TransientError } from "./failure.ts";
+import { type FailedRun, type Failure, failureOf, isConflict, isRefusal, isTolerated, refusedPartBackoff, TransientError } from "./failure.ts";
 import { addFinalizer, dropFinalizer, isBeingDeleted } from "./finalizer.ts";
 import { canonicalJson, fieldManagerOf, isUpToDate, ownedWriter } from "./owned-objects.ts";
 import type { Blocker, Moment, Plan, PlannedEvent, StatusObject, StatusReport, Step } from "./plan.ts";
@@ -41,7 +41,7 @@ export function reconcileWith<O, L = never, A = never, P extends Plan<L, A> = Pl
   options: ReconcileOptions,
 ): Reconcile {
   const engine = new Engine(scope, planner, options);
-  return Object.assign((run: Run) => engine.reconcile(run), { failed: (failure: Failure, run: Run) => engine.failed(failure, run) });
+  return Object.assign((run: Run) => engine.reconcile(run), { failed: (failure: FailedRun, run: Run) => engine.failed(failure, run) });
 }
 
 /** What the engine remembers of a key while this process works on it; nothing of one that is as it should be. Losing it costs requests, and nothing else. */
@@ -113,7 +113,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
   }
 
   /** Tells of a failed run. */
-  async failed(failure: Failure, run: Run): Promise<void> {
+  async failed(failure: FailedRun, run: Run): Promise<void> {
     const { code, reason, message } = failure;
     const memory = this.#memory(run.key);
     const nowMs = this.#scope.clock.monotonic();
@@ -124,7 +124,7 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const regarding = memory.unreported ?? this.#planner.regarding?.(run.key) ?? [];
     const { toleratedMs = 5_000 } = this.#options;
     const untoldMs = typeof toleratedMs === "number" ? toleratedMs : toleratedMs(regarding);
-    if (code === "Transient" && nowMs - memory.failingSinceMs < untoldMs) return;
+    if (code === "Transient" && isTolerated(failure, nowMs - memory.failingSinceMs, untoldMs)) return;
     const reports =
       this.#planner.failed?.(failure, regarding) ??
       regarding.map((object): StatusReport => ({ regarding: object, conditions: { Ready: { status: "False", reason, message } } }));

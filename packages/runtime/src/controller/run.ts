@@ -63,7 +63,7 @@ export interface StartedRun {
 export type SignalOnDemand = () => AbortSignal;
 
 /** How one run is made. */
-export interface RunOptions {
+interface RunOptions {
   readonly reconcile: (signal: SignalOnDemand) => Promise<Outcome | void>;
   readonly clock: Clock;
   readonly deadlineMs: number;

@@ -4,11 +4,11 @@ import { ApiError } from "../client/api-error.ts";
 import { ConnectionError } from "../client/transport.ts";
 import { silentLog } from "../manager/lease-simulation.fixture.ts";
 import type { Logger } from "../observe/logger.ts";
-import { type Report, type ReportedOutcome, TerminalError, TransientError, WaitingError } from "./failure.ts";
-import { deaf, runnerRig } from "./runner-rig.fixture.ts";
+import { type Report, TerminalError, TransientError, WaitingError } from "./failure.ts";
+import { deaf, runnerRig, type SaidOutcome } from "./runner-rig.fixture.ts";
 import { thingKind } from "./small-world.fixture.ts";
 
-const cases: readonly [string, unknown, ReportedOutcome, "retried" | "left"][] = [
+const cases: readonly [string, unknown, SaidOutcome, "retried" | "left"][] = [
   ["transient", new TransientError("busy", { reason: "Busy" }), { code: "Transient", reason: "Busy", message: "busy" }, "retried"],
   ["terminal", new TerminalError("wrong", { reason: "Wrong" }), { code: "Refused", reason: "Wrong", message: "wrong" }, "left"],
   ["waiting", new WaitingError("no key yet", { reason: "NoKey" }), { code: "Waiting", reason: "NoKey", message: "no key yet" }, "left"],
@@ -211,7 +211,7 @@ test("what an earlier process reported is looked for until it is found, and then
     if (++looks < 3) throw new ApiError("list things", 500, { reason: "InternalError" });
     return ["test/a"];
   };
-  const told: (readonly [string, ReportedOutcome | undefined])[] = [];
+  const told: (readonly [string, SaidOutcome | undefined])[] = [];
   const report = Object.assign(async ({ key, outcome }: Report) => void told.push([key, outcome]), { standing });
   const { clock, world, lead } = runnerRig(async () => {}, { primary: thingKind }, { report });
   world.put("a", 1);

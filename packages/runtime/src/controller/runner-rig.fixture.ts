@@ -8,12 +8,15 @@ import type { Report, ReportedOutcome } from "./failure.ts";
 import { ControllerRunner, type RunnerOptions } from "./runner.ts";
 import { SmallWorld, thingKind } from "./small-world.fixture.ts";
 
+/** What is said of how a run ended. */
+export type SaidOutcome = Pick<ReportedOutcome, "code" | "reason" | "message">;
+
 /** One controller and all that it runs on. */
 export interface RunnerRig {
   readonly clock: VirtualClock;
   readonly world: SmallWorld;
   readonly runner: ControllerRunner;
-  readonly reports: { key: string; outcome: ReportedOutcome | undefined }[];
+  readonly reports: { key: string; outcome: SaidOutcome | undefined }[];
   /** Begins a term. */
   readonly lead: () => { readonly ended: Promise<void>; readonly drain: () => void; readonly stop: () => void; readonly expire: () => void };
   /** What the controller was set up with. */
@@ -46,7 +49,7 @@ export function runnerRig(reconcile: Reconcile, definition: Partial<ControllerDe
       log: silentLog,
       metrics: createMetrics(),
       events: () => ({ record() {} }),
-      report: async ({ key, outcome }: Report) => void reports.push({ key, outcome }),
+      report: async ({ key, outcome }: Report) => void reports.push({ key, outcome: outcome && said(outcome) }),
       ...options,
     },
   );
@@ -58,6 +61,10 @@ export function runnerRig(reconcile: Reconcile, definition: Partial<ControllerDe
     return { ended, drain: () => drain.abort(), stop: () => stop.abort(), expire: () => void (valid = false) };
   };
   return { clock, world, runner, reports, lead, scope };
+}
+
+function said({ code, reason, message }: ReportedOutcome): SaidOutcome {
+  return { code, reason, message };
 }
 
 /** Resolves never, and does not care about its signal. */

@@ -23,7 +23,7 @@ import {
   type Reconcile,
   type Run,
 } from "./controller.ts";
-import { type Failure, failureOf, refusalBackoff, type Reporter } from "./failure.ts";
+import { type FailedRun, failureOf, refusalBackoff, type Reporter } from "./failure.ts";
 import type { Schemas } from "../manager/schema-watch.ts";
 import { type Operator, ownersOf } from "./owned-objects.ts";
 import { permitOf, type Term, trackAnswers, type WriteRecord } from "./run.ts";
@@ -279,7 +279,7 @@ export class ControllerRunner {
   }
 
   /** Without a failure: takes back what was reported of the key. */
-  async #report(reconcile: Reconcile, failure: Failure | undefined, run: Run): Promise<void> {
+  async #report(reconcile: Reconcile, failure: FailedRun | undefined, run: Run): Promise<void> {
     const { report, clock } = this.#options;
     const { name: controller, primary: declared } = this.definition;
     const { key, now, client, signal } = run;
@@ -288,8 +288,7 @@ export class ControllerRunner {
     if (failure && reconcile.failed && !isOwn) return reconcile.failed(failure, run);
     const { sinceMs = clock.monotonic(), primary = isOwn ? failure?.unreadable?.kind : declared } = this.#reported.get(key) ?? {};
     if (failure) this.#reported.set(key, { sinceMs, primary });
-    const outcome = failure && { code: failure.code, reason: failure.reason, message: failure.message };
-    await report?.({ controller, primary, key, outcome, failingForMs: clock.monotonic() - sinceMs, now, client }, signal);
+    await report?.({ controller, primary, key, outcome: failure, failingForMs: clock.monotonic() - sinceMs, now, client }, signal);
     if (!failure) this.#reported.delete(key);
   }
 

@@ -57,7 +57,7 @@ function watchLine({ resource, namespace, state, synced, objects, quietForMs }: 
 }
 
 /** A finished report. */
-export interface HealthReport {
+interface HealthReport {
   readonly ok: boolean;
   readonly text: string;
 }

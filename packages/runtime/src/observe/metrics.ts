@@ -26,7 +26,7 @@ const watch = ["resource", "namespace"] as const;
 const cache = ["resource", "namespace", "keep"] as const;
 
 /** The table. Names of controller-runtime mean what they mean there, so that existing dashboards and alerts work. */
-export const metricTable = {
+const metricTable = {
   workqueue_depth: { type: "gauge", help: "Keys that are ready to be reconciled.", labels: queue },
   workqueue_adds_total: { type: "counter", help: "Keys that became ready to be reconciled.", labels: queue },
   workqueue_queue_duration_seconds: {

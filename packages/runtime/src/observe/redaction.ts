@@ -49,7 +49,7 @@ const registryLogin: ReadonlySet<string> = new Set(["auth"]);
 const none: ReadonlySet<string> = new Set();
 
 /** What stands where a secret stood. */
-export const redacted = "[redacted]";
+const redacted = "[redacted]";
 
 /** One quick look that ordinary text does not pass, so that the rules below run only where there may be something to find. */
 const suspicious =

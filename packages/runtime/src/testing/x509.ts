@@ -28,7 +28,7 @@ export function element(tag: number, ...content: readonly Uint8Array[]): Buffer 
 export const sequence = (...items: readonly Uint8Array[]): Buffer => element(tags.sequence, ...items);
 
 /** A collection of one item; DER would have to sort more. */
-export const setOf = (item: Uint8Array): Buffer => element(tags.set, item);
+const setOf = (item: Uint8Array): Buffer => element(tags.set, item);
 
 /** True; false is the default everywhere we write one, and DER leaves defaults out. */
 const trueValue: Buffer = element(tags.boolean, Buffer.from([0xff]));

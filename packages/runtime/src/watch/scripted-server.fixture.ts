@@ -2,7 +2,7 @@
 import type { Transport, TransportRequest, TransportResponse } from "../client/transport.ts";
 
 /** A request that the reflector has made and that the test answers. */
-export interface Exchange {
+interface Exchange {
   readonly request: TransportRequest;
   readonly query: URLSearchParams;
   /** True once the reflector gave it up. */

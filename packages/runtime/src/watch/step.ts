@@ -2,7 +2,7 @@
 import type { WatchLimits } from "./watch-limits.ts";
 
 /** Which object, and which state of it. */
-export interface Identity {
+interface Identity {
   /** `namespace/name`, or `name` for cluster-scoped kinds. */
   readonly key: string;
   readonly uid: string;
@@ -33,7 +33,7 @@ export type WatchEvent<V> =
 // The vocabulary of the watch's state machine: its states, what can happen to it, and what it asks for.
 
 /** Why the last attempt failed; kept until an attempt is answered well. */
-export type Problem =
+type Problem =
   | { readonly type: "failing"; readonly error: string }
   /** The server does not serve this kind. */
   | { readonly type: "missing" }
@@ -123,7 +123,7 @@ interface WatchStep<V> {
 export const idleWatch: WatchState = { type: "idle", failures: 0, problem: undefined, streamRefused: false };
 
 /** What a step may know besides state and input. */
-export interface StepContext {
+interface StepContext {
   /** On the monotonic scale. */
   readonly nowMs: number;
   readonly limits: WatchLimits;

@@ -35,7 +35,7 @@ export const selectors = oneOf(
   { matchExpressions: [{ key: "k", operator: "Exists", values: [] }] },
   { matchExpressions: [{ key: "k", operator: "In", values: ["x", "y"] }] },
 );
-export const amounts = oneOf(
+const amounts = oneOf(
   {},
   { cpu: "1000m" },
   { memory: "1024Mi" },
@@ -99,7 +99,7 @@ const volumes = oneOf<Fields>(
   { ephemeral: { volumeClaimTemplate: { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1024Mi" } } } } } },
   { csi: { driver: "d.example", readOnly: false, volumeAttributes: {}, nodePublishSecretRef: { name: "s" } } },
 ).map(over({ name: "v" }));
-export const podSpec: fc.Arbitrary<Fields> = fc
+const podSpec: fc.Arbitrary<Fields> = fc
   .tuple(
     container,
     some({

@@ -13,7 +13,7 @@ interface Word {
 }
 
 /** The words of announcements. */
-export interface Words {
+interface Words {
   /** The newest on each object, by name. */
   readonly newest: ReadonlyMap<string, Word>;
   /** The newest that gives up an object whose name was not known, by its id. */

@@ -31,13 +31,12 @@ import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.
 import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
 import { limits } from "../../limits.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
-import { PassedStates } from "./certificates.ts";
 import { keepMerged } from "./config-map.ts";
 import { type JwksObject, type Observation, observeJwks, type PassedSources } from "./observe.ts";
 import { type JwksPlan, planJwks } from "./plan.ts";
 import { jwksReasons } from "./reasons.ts";
 import type { SettingsResult } from "./settings.ts";
-import { namesOfSources, type SourceNames } from "./sources.ts";
+import { namesOfSources, PassedStates, type SourceNames } from "./sources.ts";
 
 /** Holds a deletion until nginx's objects, and the ConfigMap if it is to go, are gone. */
 export const jwksFinalizer = `${keyturn.domain}/jwks`;
@@ -60,7 +59,7 @@ export function jwksController(options: JwksControllerOptions): ControllerDefini
   const { name, kind, readSettings, serves, rateLimit, configMapIntervalMs, selects } = options;
   return {
     name,
-    access: jwksAccess(serves),
+    access: jwksAccess(serves, [kind]),
     backoff,
     setup(scope) {
       const passed: PassedSources = {
@@ -210,15 +209,14 @@ function rulesFor(kind: Kind): readonly AccessRule[] {
 }
 
 /** Whoever may create Deployments may run any image: that is asked for only where nginx is run. */
-export function jwksAccess(serves: boolean): readonly AccessRule[] {
+export function jwksAccess(serves: boolean, kinds: readonly Kind[] = [JWKSConfig, JWKS]): readonly AccessRule[] {
   const serving: readonly AccessRule[] = [
     { kind: Deployment, verbs: changed, why: "to run nginx (with --jwks.serving)" },
     { kind: Service, verbs: changed, why: "to make nginx reachable (with --jwks.serving)" },
     { kind: Pod, verbs: ["list"], why: "to tell why pods of nginx do not get ready (with --jwks.serving)" },
   ];
   return [
-    ...rulesFor(JWKSConfig),
-    ...rulesFor(JWKS),
+    ...kinds.flatMap(rulesFor),
     { kind: Secret, verbs: ["list", "watch"], why: "to read certificates; private keys are compared and not kept" },
     { kind: ConfigMap, verbs: changed, why: "to publish the keys and nginx's configuration" },
     ...(serves ? serving : []),

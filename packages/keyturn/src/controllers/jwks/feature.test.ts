@@ -1,6 +1,7 @@
 // The feature as a whole: what its controllers are made with.
 import { describe, expect, test } from "vitest";
 import { backoffDelayMs, policyRules } from "@keyturn/runtime";
+import { JWKS, JWKSConfig } from "./api.ts";
 import { jwksAccess } from "./controller.ts";
 import { jwksFeature } from "./feature.ts";
 
@@ -30,6 +31,6 @@ test("the operator may run nothing unless the installation serves documents", ()
     policyRules(jwksAccess(serves)).flatMap(({ resources }) => resources.filter((each) => ["deployments", "services", "pods"].includes(each)));
   expect(runs(false)).toEqual([]);
   expect(runs(true).toSorted()).toEqual(["deployments", "pods", "services"]);
-  const [controller] = jwksFeature.controllers((flag) => flag.parse(undefined));
-  expect(controller?.access).toEqual(jwksAccess(false));
+  const access = jwksFeature.controllers((flag) => flag.parse(undefined)).map((controller) => controller.access);
+  expect(access).toEqual([jwksAccess(false, [JWKSConfig]), jwksAccess(false, [JWKS])]);
 });

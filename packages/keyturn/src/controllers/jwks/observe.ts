@@ -23,7 +23,7 @@ import {
 import { keyturn } from "../../feature/feature.ts";
 import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
 import type { JwksStatus } from "./api.ts";
-import type { Passed, PassedStates } from "./certificates.ts";
+import type { Passed, PassedStates } from "./sources.ts";
 import { documentOf, isDocumentConfigMap, readingDocument, readingStatus, revisionOf } from "./config-map.ts";
 import type { JwksWatches, ReadSettings } from "./controller.ts";
 import { selectorOf } from "./nginx.ts";

@@ -48,7 +48,7 @@ import { missedEvents } from "./sources.ts";
 const nginxPart = "nginx";
 
 /** What becomes of nginx. */
-export interface Serving {
+interface Serving {
   readonly objects: readonly (readonly [Kind, KubeObject])[];
   /** Undefined if nobody asked for nginx. */
   readonly report: JwksCondition | undefined;

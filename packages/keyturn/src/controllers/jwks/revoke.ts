@@ -38,7 +38,7 @@ interface LeftDocument {
 }
 
 /** What would be revoked. */
-export interface Revocation {
+interface Revocation {
   readonly thumbprint: string;
   readonly found: readonly Found[];
   readonly left: readonly LeftDocument[];

@@ -82,7 +82,7 @@ function newTarget(target: DeclaredTarget): TargetObservation {
 }
 
 /** What applying would do to a set. */
-export interface Difference {
+interface Difference {
   /** One sentence each: who is added, removed, moved, given another delay or mode. */
   readonly changes: readonly string[];
   /** What would be lost by it, or come earlier than without it. */

@@ -28,7 +28,7 @@ import {
   restartableId,
   workloadOfPod,
   workloadUidOfPod,
-} from "../../workloads/pods.ts";
+} from "../../workloads/pod-selection.ts";
 import type { SkipReason } from "../../workloads/reasons.ts";
 import { type Inspection, type WorkloadId, workloadRef } from "../../workloads/rollout-plan.ts";
 import { restartableKinds, templateDigest, templateOf, type Workload } from "../../workloads/workload.ts";

@@ -1,6 +1,6 @@
 import type { Pod, Stored } from "@keyturn/runtime";
 import { expect, test } from "vitest";
-import { deadPod } from "../../workloads/pods.ts";
+import { deadPod } from "../../workloads/pod-selection.ts";
 import { comparePods, podKeeper, type SidecarPod } from "./pod-comparison.ts";
 
 const keep = podKeeper({ whole: false });

@@ -1,6 +1,6 @@
 // What is kept of a pod, and what comes of comparing it with what a new one would get.
 import type { DeepReadonly, Pod, PodTemplateSpec, Stored } from "@keyturn/runtime";
-import { deadPod, keepLivePod, type LivePod, type PodOwner } from "../../workloads/pods.ts";
+import { deadPod, keepLivePod, type LivePod, type PodOwner } from "../../workloads/pod-selection.ts";
 import type { Inspection } from "../../workloads/rollout-plan.ts";
 import type { Answer } from "./expectations.ts";
 import { apiServer } from "./injection/expectation.ts";

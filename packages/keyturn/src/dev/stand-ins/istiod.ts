@@ -258,6 +258,6 @@ function reviewOf(response: object): string {
 }
 
 /** Sends a whole answer. */
-export function answer(response: ServerResponse, status: number, body: string): void {
+function answer(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { "content-type": "application/json" }).end(body);
 }

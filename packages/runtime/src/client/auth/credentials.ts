@@ -12,7 +12,7 @@ export interface TlsMaterial {
 }
 
 /** What one request is sent with. */
-export interface Authorization {
+interface Authorization {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly tls: TlsMaterial;
 }

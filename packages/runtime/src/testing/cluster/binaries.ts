@@ -109,7 +109,7 @@ export class BuildError extends Error {
 }
 
 /** How to build. */
-export interface BuildOptions {
+interface BuildOptions {
   readonly environment: Environment;
   readonly progress: ProgressStream;
 }

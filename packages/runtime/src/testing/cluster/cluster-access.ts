@@ -118,7 +118,7 @@ function reviewedRequest(rule: PolicyRule, namespace?: string): object {
 // Kubeconfig files: one cluster, one user, one context; readable by their owner only, because they hold credentials.
 
 /** How the user of a kubeconfig logs in. */
-export type Login = { readonly type: "certificate"; readonly keyPair: KeyPair } | { readonly type: "token"; readonly token: string };
+type Login = { readonly type: "certificate"; readonly keyPair: KeyPair } | { readonly type: "token"; readonly token: string };
 
 /** What a kubeconfig says. */
 interface KubeconfigContent {

@@ -13,7 +13,7 @@ export interface FieldSet {
 }
 
 export const emptySet: FieldSet = { owned: false, children: new Map() };
-export const leaf: FieldSet = { owned: true, children: new Map() };
+const leaf: FieldSet = { owned: true, children: new Map() };
 
 export function isEmptySet(set: FieldSet): boolean {
   return !set.owned && set.children.size === 0;

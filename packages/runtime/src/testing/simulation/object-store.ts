@@ -131,7 +131,7 @@ export function withVersion(object: JsonObject, revision: number): JsonObject {
 // What a simulated API server serves: a kind, and the traits in which kinds differ where a controller can see it.
 
 /** Something wrong with an object. */
-export interface Problem {
+interface Problem {
   readonly field: string;
   readonly problem: string;
 }

@@ -16,7 +16,7 @@ export type WriteResult =
   | { readonly type: "stored" | "unchanged" | "removed"; readonly object: JsonObject };
 
 /** What the server brings to a write. */
-export interface WriteContext {
+interface WriteContext {
   readonly served: ServedKind;
   readonly namespace: string | undefined;
   readonly writer: Writer;

@@ -21,7 +21,7 @@ export interface ApiPath {
 }
 
 /** Takes a path apart; undefined if it names no resource. */
-export function parsePath(pathname: string): ApiPath | undefined {
+function parsePath(pathname: string): ApiPath | undefined {
   const steps = pathname.split("/").slice(1).map(decodeURIComponent);
   const [root, group, version, ...rest] = steps[0] === "api" ? ["api", "", ...steps.slice(1)] : steps;
   if ((root !== "api" && root !== "apis") || group === undefined || version === undefined) return undefined;
@@ -42,7 +42,7 @@ const metadataView: View = (object) => ({
 });
 
 /** What of the collection is selected by namespace and query, or why the query is wrong. */
-export function selectorOf(served: ServedKind, namespace: string | undefined, query: URLSearchParams): Selector | Refusal {
+function selectorOf(served: ServedKind, namespace: string | undefined, query: URLSearchParams): Selector | Refusal {
   const labels = labelSelector(query.get("labelSelector") ?? "");
   if (!labels) return badRequest("unable to parse the label selector");
   const own: Readonly<Record<string, readonly string[]>> = { Secret: ["type"], Pod: ["status.phase"] };

@@ -238,7 +238,7 @@ function readDeleted(response: ProviderResponse): "gone" | "deleted" {
 // The wire form of SAP's Application Directory API: paths, bodies, and what its responses must look like.
 
 /** The part of an application that has to do with logging in. */
-export const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
+const authenticationSchema = "urn:sap:identity:application:schemas:extension:sci:1.0:Authentication";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -6,7 +6,7 @@ import { makeCertificate, secretData, type TestCertificate } from "../../../test
 import { parseCertificatePem } from "../../certificate.ts";
 import { limits } from "../../limits.ts";
 import { keepCertificateSecret, readCertificateChain } from "../../key-secret.ts";
-import { PassedStates, readSourceKey, type SourceSettings } from "./certificates.ts";
+import { PassedStates, readSourceKey, type SourceSettings } from "./sources.ts";
 
 const own = makeCertificate();
 const other = makeCertificate();

@@ -1,4 +1,4 @@
-// Live pods: which count, and whose they are.
+// Which pods are compared: those that live and were made since the last restart; and whose they are.
 import {
   type Cache,
   type DeepReadonly,

@@ -1,7 +1,7 @@
 import { ReplicaSet } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { ManualCache } from "./manual-cache.fixture.ts";
-import { directOwnerId, type LivePod, type PodOwner, type ReplicaSetOwner, workloadOfPod } from "./pods.ts";
+import { directOwnerId, type LivePod, type PodOwner, type ReplicaSetOwner, workloadOfPod } from "./pod-selection.ts";
 
 const owner = (apiVersion: string, kind: string, uid = "u1"): PodOwner => ({ apiVersion, kind, name: "web", uid });
 const podPodOwner = (of: PodOwner | undefined): LivePod => ({
