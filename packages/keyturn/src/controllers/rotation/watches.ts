@@ -85,7 +85,7 @@ export const annotationIndexes = {
 } as const;
 
 /** The keys of the targets that want to keep the object of this key. */
-export function wantedBy(targets: RotationWatches["targets"], key: ObjectKey): readonly ObjectKey[] {
+function wantedBy(targets: RotationWatches["targets"], key: ObjectKey): readonly ObjectKey[] {
   const own = targets.get(key);
   return [...(own && own.targetName === undefined ? [key] : []), ...targets.byIndex("object", key)];
 }
