@@ -1,4 +1,7 @@
 // `keyturn history` and `keyturn plan`: what people see of a set, and what they do not.
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";
@@ -79,6 +82,36 @@ test("plan shows what happens next and when, as a timeline", async () => {
   const { pending } = await place.status("t1");
   expect(data).toMatchObject({ steps: [{}, { at: pending?.notBefore }] });
   expect(`${text}${JSON.stringify(data)}`).not.toMatch(/secret-value|c2VjcmV0/);
+});
+
+test("plan -f says what manifests would do, names what is dangerous, and changes nothing", async () => {
+  await using place = await rotatedPlace("plan-file");
+  await using folder = await mkdtempDisposable(join(tmpdir(), "plan-file-"));
+  const file = join(folder.path, "targets.yaml");
+  const target = (name: string, rotationOrder: number, rotationDelay: string): object => ({
+    apiVersion: "rotator.k8s.telekom.com/v1",
+    kind: "RotationTarget",
+    metadata: { name },
+    spec: { rotationSet: "my-key", rotationOrder, rotationDelay },
+  });
+  const planned = async (...args: readonly object[]): Promise<string> => {
+    await writeFile(file, args.map((object) => JSON.stringify(object)).join("\n---\n"));
+    const { code, out, err } = await runKeyturn("plan", "-f", file, "--prune", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+    expect(`${code} ${err}`).toBe("0 ");
+    return out;
+  };
+  const before = await cluster().kubectl("get", "rotationtargets,secrets", "-n", place.namespace, "-o", "json");
+  const front = await planned(target("canary", 1, "1h"), target("t1", 2, "1h"), target("t2", 3, "5m"));
+  expect(front).toContain("canary is added: order 1, delay 1h");
+  expect(front).toContain("t1 is renumbered from order 1 to 2");
+  expect(front).not.toContain("DANGER");
+  expect(await planned(target("t1", 1, "10m"), target("t2", 2, "5m"))).toMatch(/DANGER: version 3 would be live \d+m\d* ?s? ?earlier/);
+  expect(await planned(target("t1", 1, "1h"))).toMatch(/t2 is removed; its object stays[^]*DANGER: version \d would be in no target any more/);
+  expect(await cluster().kubectl("get", "rotationtargets,secrets", "-n", place.namespace, "-o", "json")).toBe(before);
+  // With the operator's windows it says when one opens.
+  const windows = ["--rotation.maintenance-windows", "Sun 02:30-02:31", "--rotation.maintenance-time-zone", "UTC"];
+  const { out } = await runKeyturn("plan", "my-key", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, ...windows);
+  expect(out).toMatch(/-\d\d 02:30:00/);
 });
 
 test("plan and history look in every namespace with -A, also for one name", async () => {

@@ -1,6 +1,8 @@
 // A set that is edited while it rotates, on a real API server: nothing is early, nothing is lost, and what keeps it from moving shows.
+import { setTimeout as wait } from "node:timers/promises";
 import { Secret } from "@keyturn/runtime";
-import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { answerWith, startFaultProxy } from "@keyturn/runtime/testing";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { type RotatingNamespace, rotatingNamespace } from "./rotating-namespace.ts";
@@ -13,11 +15,11 @@ const [live, fallback] = [
 ];
 
 /** Two targets that hold two and one. */
-async function rotated(place: RotatingNamespace): Promise<void> {
+async function rotated(place: RotatingNamespace, kubeconfig = place.kubeconfig): Promise<void> {
   await place.putTarget("t1", live);
   await place.putTarget("t2", fallback);
   await place.putSource("one");
-  await place.startOperator();
+  await place.startOperator({ kubeconfig });
   await place.holds({ t1: "one", t2: "one" });
   await place.putSource("two");
   await place.holds({ t1: "two", t2: "one" });
@@ -78,4 +80,29 @@ test("content that is nowhere stops the set, which goes on when it is given up",
   expect([await place.held("t1"), await place.held("t2")]).toEqual(["three", "-"]);
   await cluster().kubectl("annotate", "rotationtarget", "t1", "keyturn.io/give-up-versions=2", "-n", place.namespace);
   await place.holds({ t1: "three", t2: "three" });
+});
+
+test.concurrent.each([
+  ["cannot read it", { path: /secrets\/key-latest/, write: false, watch: false }],
+  ["cannot reach the API server", {}],
+])("a source that is another for a while, when the operator %s, begins its delay anew", async (_, scope) => {
+  await using place = await rotatingNamespace(cluster(), "unseen");
+  await using proxy = await startFaultProxy(cluster());
+  await rotated(place, proxy.through(place.kubeconfig));
+  await place.putSource("three");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  const first = (await place.status("t1")).pending?.notBefore ?? "";
+  using fault = proxy.inject(answerWith({ status: 503 }, scope));
+  proxy.cut(scope);
+  await place.putSource("four");
+  // Until it is past what could be the resolution of times.
+  await wait(4000);
+  const backMs = Date.now();
+  await place.putSource("three");
+  fault.remove();
+  using witness = await Witness.of(place);
+  await soon(async () => expect(Date.parse((await place.status("t1")).pending?.notBefore ?? first)).toBeGreaterThan(Date.parse(first)));
+  await place.holds({ t1: "three", t2: "two" });
+  await witness.caughtUp();
+  expect(witness.firstOf("t1", "three").appliedAtMs - backMs).toBeGreaterThanOrEqual(7000);
 });

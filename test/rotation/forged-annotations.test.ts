@@ -125,9 +125,13 @@ test("logs that cannot be read stop the set and delete nothing; it goes on when 
   await rotated(place);
   const before = await place.records();
   await cluster().kubectl("annotate", "secret", "my-key-1", "my-key-2", "--overwrite", `${domain}/log=x`, "-n", place.namespace);
-  const message = await place.conditionSays("t1", "Ready", "False HistoryDamaged");
-  expect(message).toContain(`the log of version record ${place.namespace}/my-key-1, ${place.namespace}/my-key-2 cannot be read`);
-  expect(await place.eventSays("t1", "HistoryDamaged")).toBe(message);
+  // One after the other, so that there is a moment with one of them.
+  await soon(async () =>
+    expect((await place.condition("t1", "Ready"))?.message).toContain(
+      `the log of version record ${place.namespace}/my-key-1, ${place.namespace}/my-key-2 cannot be read`,
+    ),
+  );
+  expect(await place.eventSays("t1", "HistoryDamaged")).toContain(`version record ${place.namespace}/my-key-1`);
   await place.putSource("three");
   expect((await place.records()).map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
   await place.holds({ t1: "two", t2: "one" });
@@ -158,6 +162,65 @@ test("a record that lost an annotation or a label stops the set and says so, and
   await cluster().client.create(Secret, { ...newest, metadata: { ...metadata, name: "my-key-9", annotations } });
   expect(await place.conditionSays("t1", "Ready", "False HistoryDamaged")).toContain(`${place.namespace}/my-key-9 cannot be read`);
   expect(await place.records()).toHaveLength(3);
+});
+
+/** Two targets that hold two and one, and ten minutes from three. */
+async function waiting(place: RotatingNamespace): Promise<Stored<Secret>> {
+  await rotated(place);
+  await place.putTargets(["10m", "10m"]);
+  await place.putSource("three");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  return (await place.records()).at(-1) ?? expect.fail();
+}
+
+/** The record's annotations with a log by which the source has been what it is since 1970. */
+function withOldSource({ metadata: { annotations = {} } }: Stored<Secret>): Readonly<Record<string, string>> {
+  const log = annotations[`${domain}/log`] ?? "";
+  return { ...annotations, [`${domain}/log`]: log.replace(/("state":"present",.*?"sinceMs":)[\d.]+/, "$11") };
+}
+
+test("an edited log has nothing live early: the set stops, and goes on when it is as it was", { concurrent: true }, async () => {
+  await using place = await rotatingNamespace(cluster(), "edited-log");
+  const newest = await waiting(place);
+  const edit = (annotations: Readonly<Record<string, string>> | undefined): Promise<unknown> =>
+    cluster().client.mergePatch(Secret, { namespace: place.namespace, name: newest.metadata.name }, { metadata: { annotations } });
+  await edit(withOldSource(newest));
+  expect(await place.conditionSays("t1", "Ready", "False HistoryDamaged")).toContain("version record");
+  expect([await place.held("t1"), await place.held("t2")]).toEqual(["two", "one"]);
+  await edit(newest.metadata.annotations);
+  await place.conditionSays("t1", "Ready", "True Rotating");
+});
+
+test.concurrent.each([
+  ["no proof", undefined],
+  ["a made-up proof", "00"],
+])("a record that is newer than all, with a log to its maker's liking and %s, stops the set", async (_, proof) => {
+  await using place = await rotatingNamespace(cluster(), "newer-record");
+  const newest = await waiting(place);
+  const { uid: _uid, resourceVersion: _version, ...metadata } = newest.metadata;
+  const { [`${domain}/proof`]: _proof, ...annotations } = withOldSource(newest);
+  const forged = { ...annotations, [`${domain}/version`]: "9", ...(proof !== undefined && { [`${domain}/proof`]: proof }) };
+  await cluster().client.create(Secret, { ...newest, metadata: { ...metadata, name: "my-key-9", annotations: forged } });
+  expect(await place.conditionSays("t1", "Ready", "False HistoryDamaged")).toContain(`${place.namespace}/my-key-9`);
+  expect([await place.held("t1"), await place.held("t2")]).toEqual(["two", "one"]);
+  await cluster().client.delete(Secret, { namespace: place.namespace, name: "my-key-9" });
+  await place.conditionSays("t1", "Ready", "True Rotating");
+});
+
+test("an installation whose key was lost goes on with what the records say, and proves it anew", { concurrent: true }, async () => {
+  await using place = await rotatingNamespace(cluster(), "lost-key");
+  await rotated(place);
+  await place.operators[0]?.stop();
+  await cluster().client.delete(Secret, { namespace: place.namespace, name: "keyturn-installation-key" });
+  await place.startOperator();
+  for (const [value, before] of [
+    ["three", "two"],
+    ["four", "three"],
+  ] as const) {
+    await place.putSource(value);
+    await place.holds({ t1: value, t2: before });
+  }
+  await place.conditionSays("t1", "Ready", "True UpToDate");
 });
 
 test(

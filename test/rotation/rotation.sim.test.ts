@@ -27,7 +27,7 @@ function rotating(seed: number, elects: boolean): Parameters<typeof simulate>[0]
 test.each([
   ["a leader and a standby", true],
   ["two leaders at once", false],
-])("%s: every target is right at every moment, and the last content is live", { timeout: 300_000 }, async (_which, elects) => {
+])("%s: every target is right at every moment, and the last content is live", async (_which, elects) => {
   await forEachSeed(30, async (seed) => {
     const report = await simulate(rotating(seed, elects));
     expect(report.writes).toBeGreaterThan(0);

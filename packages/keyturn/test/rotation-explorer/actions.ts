@@ -1,5 +1,6 @@
 // What people and machines do to a set: each action changes a world, or says that it makes no sense in it.
 import { parseMaintenanceWindows } from "../../src/feature/maintenance-window.ts";
+import type { RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationWorld } from "../rotation-model/rotation-world.ts";
 import type { ScriptedTarget } from "../rotation-model/script.ts";
 
@@ -38,6 +39,25 @@ export const sourceActions: readonly Action[] = [
     const [source] = world.sources.values();
     world.putSource({ uid: world.nextId(), watched: source?.content ?? "v2", content: source?.content ?? "v2" }, nowMs);
     return true;
+  }),
+];
+
+/** What makes a source no source: another one beside it, or a path that points at nothing. */
+export const unreadableActions: readonly Action[] = [
+  {
+    // The first one holds what it holds all the time.
+    name: "a second source appears, or goes",
+    apply(world, nowMs) {
+      const source = world.sources.get("source");
+      if (!source) return false;
+      if (!world.sources.delete("other")) world.putSource({ ...source, name: "other", uid: world.nextId() }, nowMs);
+      return true;
+    },
+  },
+  changesSource("the path leads nowhere, or somewhere again", (world, nowMs) => {
+    const source = world.sources.get("source");
+    if (source) world.putSource({ readable: !source.readable }, nowMs);
+    return source !== undefined;
   }),
 ];
 
@@ -119,12 +139,22 @@ export function settingActions(names: readonly string[]): readonly Action[] {
   ]);
 }
 
+/**
+ * True if something besides the object knows what a target was written with. When the operator is killed right after a write, before it notes that, the
+ * object alone does: who takes that away too leaves nothing to go by.
+ */
+function isNoted({ records, objects, reported }: RotationWorld, target: string): boolean {
+  const seq = objects.get(target)?.applied?.seq ?? 0;
+  const log = records.get(Math.max(...records.keys()))?.log;
+  return reported.get(target) === seq || log?.commits.findLast(({ at }) => Object.hasOwn(at, target))?.seq === seq;
+}
+
 /** What happens to targets' objects. */
 export function objectActions(names: readonly string[]): readonly Action[] {
   return names.flatMap((target) => [
     ...(["deleted", "edited", "unlabelled"] as const).map((how): Action => ({
       name: `the object of ${target} is ${how}`,
-      apply: (world) => world.targets.has(target) && world.spoil(target, how),
+      apply: (world) => world.targets.has(target) && (how !== "deleted" || isNoted(world, target)) && world.spoil(target, how),
     })),
     {
       name: `the object of ${target} claims version 7`,
@@ -183,6 +213,83 @@ export const recordActions: readonly Action[] = [
     },
   },
 ];
+
+/** True if something else than the newest record has a proof that holds: else nobody could tell an edited one from one whose key was lost. */
+function isAnythingProven({ records, objects }: RotationWorld): boolean {
+  const newest = Math.max(...records.keys());
+  return (
+    [...records.values()].some(({ seq, proof }) => seq !== newest && proof === "valid") ||
+    [...objects.values()].some(({ applied }) => applied?.isProven)
+  );
+}
+
+/** A log by which the source has always been what it is. */
+function withOldSource(log: RotationLog | undefined): RotationLog | undefined {
+  return log?.source.state === "present" ? { ...log, source: { ...log.source, sinceMs: 0 } } : undefined;
+}
+
+/** What people who may write Secrets in the namespace make up. */
+export const forgeries: readonly Action[] = [
+  {
+    name: "the log of the newest record is edited",
+    apply(world) {
+      const record = world.records.get(Math.max(...world.records.keys()));
+      const log = withOldSource(record?.log);
+      if (!record || !log || record.proof === "invalid" || !isAnythingProven(world)) return false;
+      world.records.set(record.seq, { ...record, resourceVersion: world.nextId(), log, proof: "invalid" });
+      return true;
+    },
+  },
+  {
+    name: "a newer record is made up",
+    apply(world) {
+      const record = world.records.get(Math.max(...world.records.keys()));
+      const log = withOldSource(record?.log);
+      if (!record?.proof || !log || !isAnythingProven(world)) return false;
+      const { proof: _, ...rest } = record;
+      world.records.set(record.seq + 1, { ...rest, seq: record.seq + 1, uid: world.nextId(), resourceVersion: world.nextId(), log });
+      return true;
+    },
+  },
+  {
+    name: "the installation's key is lost",
+    apply(world) {
+      const isForged = [...world.records.values()].some(({ proof }) => proof !== "valid");
+      // What was made up before is told from the rest by the lost key alone.
+      if (isForged || [...world.objects.values()].some(({ ours, applied }) => ours && !applied?.isProven)) return false;
+      for (const record of world.records.values()) world.records.set(record.seq, { ...record, proof: "invalid" });
+      for (const object of world.objects.values())
+        if (object.applied) world.objects.set(object.name, { ...object, applied: { ...object.applied, isProven: false } });
+      world.isFirstLook = true;
+      return true;
+    },
+  },
+];
+
+/** What people do to have a set stand still, or go on without what is lost. */
+export function stillActions(names: readonly string[]): readonly Action[] {
+  return [
+    ...names.map((target): Action => ({
+      name: `${target} is paused, or no longer`,
+      apply(world) {
+        if (!world.paused.delete(target)) world.paused.add(target);
+        return true;
+      },
+    })),
+    { name: "the set is paused, or no longer", apply: (world) => ((world.isPaused = !world.isPaused), true) },
+  ];
+}
+
+/** A person goes on without everything of which nothing is left. */
+export const givesUp: Action = {
+  name: "what is lost is given up",
+  apply(world) {
+    const commits = [...world.records.values()].flatMap(({ log }) => log?.commits ?? []);
+    const lost = [...commits.map(({ seq }) => seq), ...world.reported.values()].filter((seq) => !world.records.has(seq) && !world.givenUp.has(seq));
+    for (const seq of lost) world.givenUp.add(seq);
+    return lost.length > 0;
+  },
+};
 
 /** What a JWKSConfig does. */
 export const publicationActions: readonly Action[] = [

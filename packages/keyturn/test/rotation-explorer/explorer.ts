@@ -20,6 +20,8 @@ export interface Exploration {
   readonly actions: readonly Action[];
   /** Targets that wait for publications: those of all versions before. Default none. */
   readonly waiting?: readonly string[];
+  /** Writes also fail, and the operator goes on. Default false: whoever fails is killed. */
+  readonly fails?: boolean;
   /** How many actions there are at most. */
   readonly depth: number;
   /** How long an absence or a wait is, in seconds. */
@@ -163,6 +165,7 @@ class Explorer {
   #acted(state: State, action: Action): State | undefined {
     const world = state.world.fork();
     if (!action.apply(world, state.nowMs)) return undefined;
+    if (action.isSourceNew) world.changes += 1;
     const invariants = state.invariants.fork();
     invariants.edited(world, state.nowMs, { isSourceNew: action.isSourceNew ?? false });
     return { ...state, world, invariants, plan: undefined, actions: state.actions + 1, waits: 0, parent: state, what: action.name };
@@ -186,6 +189,7 @@ class Explorer {
     const plan = this.#planned(state);
     for (let cut = 0; cut < plan.writes.length; cut++) {
       const killed = this.#carriedOut(state, plan, cut);
+      if (this.#exploration.fails) yield { ...killed, world: killed.world.fork(), plan: undefined };
       killed.world.isFirstLook = true;
       yield { ...killed, plan: undefined };
     }
@@ -202,6 +206,7 @@ class Explorer {
         invariants.ran(at.world, at.nowMs);
         const world = at.world.fork();
         world.isFirstLook = !world.isKindWatched;
+        world.changes = 0;
         const done = { ...at, world, invariants, plan };
         const wrong = invariants.wrongAtRest(plan, world, reported(this.#exploration.decisions, plan, world));
         if (wrong !== undefined) throw new Wrong(done, wrong);
@@ -257,10 +262,11 @@ function passed(state: State, seconds: number): State {
 /** All that decides about the future of a state, with times as ages and without identities. Texts are put together by hand: most of an exploration is this. */
 function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): string {
   const ageOf = (timeMs: number | undefined): number => (timeMs === undefined ? -1 : Math.min(nowMs - timeMs, oldMs));
-  const [source] = world.sources.values();
+  const sources = [...world.sources.values()];
+  const [source] = sources;
   const uids = new Map<string, string>();
-  let text = `${plan === undefined} ${world.isFirstLook} ${actions} ${waits} ${source ? `${source.content} ${ageOf(source.writtenAt)}` : "-"}`;
-  text += ` ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()}`;
+  let text = `${plan === undefined} ${world.isFirstLook || world.changes > 1 ? "?" : world.changes} ${actions} ${waits} ${sources.map(({ content, readable, writtenAt }) => `${content} ${readable} ${ageOf(writtenAt)}`).join()}`;
+  text += ` ${[...world.paused].sort().join()} ${world.isPaused} ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()}`;
   for (const [content, fromMs] of world.waiting.size === 0 ? [] : world.published) text += `~${content} ${Math.max(ageOf(fromMs), -oldMs)}`;
   for (const { name, uid, order, delayMs, deletionMode } of [...world.targets.values()].sort(byName)) {
     text += `|${name} ${order} ${delayMs} ${deletionMode} ${world.reported.get(name)}`;

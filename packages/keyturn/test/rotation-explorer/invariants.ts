@@ -66,7 +66,8 @@ export class Invariants {
   edited(world: RotationWorld, nowMs: number, { isSourceNew }: { readonly isSourceNew: boolean }): void {
     if (isSourceNew) {
       if (this.#source !== undefined) this.stayed.set(this.#source, this.#stayedMs(this.#source, nowMs));
-      [this.#source] = Array.from(world.sources.values(), ({ content }) => content);
+      const source = world.sources.get("source") ?? world.sources.get("other");
+      this.#source = source?.readable ? source.content : undefined;
       this.sourceSince = nowMs;
       this.#isBlurred = world.isFirstLook;
     }
@@ -74,6 +75,8 @@ export class Invariants {
     if (text !== this.declared.text) this.declared = { text, sinceMs: nowMs };
     // Who deletes a target together with its object has asked for that.
     for (const name of this.given.keys()) if (!world.targets.has(name) && !world.objects.has(name)) this.given.delete(name);
+    // What somebody has given up is nobody's to bring back.
+    for (const [name, { seq }] of this.given) if (world.givenUp.has(seq)) this.given.delete(name);
     // With the newest record goes the only knowledge of delays that were.
     const newest = Math.max(0, ...world.records.keys());
     if (newest < this.#newest) this.settled = undefined;
@@ -243,15 +246,18 @@ export class Invariants {
   /** What is wrong when all is done and only an event can bring more. `reasons` are those of Ready, by target. */
   wrongAtRest(plan: RotationPlan, world: RotationWorld, reasons: ReadonlyMap<string, string>): string | undefined {
     const [source, ...others] = world.sources.values();
-    if (!source || others.length > 0) return undefined;
+    if (!source?.readable || others.length > 0) return undefined;
     const [first] = declaredShape(world).ranks;
     const behind = first?.names.find((name) => world.objects.get(name)?.digest !== source.content);
     const happy = [...reasons].find(([, reason]) => isContent(reason))?.[0];
     if (behind !== undefined && plan.nextAtMs === undefined && happy !== undefined)
       return `E5: ${behind} does not hold ${source.content}, nothing will change that, and ${happy} says ${reasons.get(happy)}`;
     const isStopped = plan.setBlocker !== undefined || [...plan.targets.values()].some(({ blocker, unpublished }) => blocker ?? unpublished);
+    // Where nothing is left that was live, the next version is waited for.
+    const isAwaited = plan.nextAtMs !== undefined && ![...world.records.values()].some(({ digest }) => this.live.has(digest));
     const empty = [...world.targets.values()].find(
-      ({ name, whenUnfilled }) => whenUnfilled === "Backfill" && !world.objects.has(name) && (isContent(reasons.get(name)) || !isStopped),
+      ({ name, whenUnfilled }) =>
+        whenUnfilled === "Backfill" && !world.objects.has(name) && (isContent(reasons.get(name)) || !(isStopped || isAwaited)),
     )?.name;
     return empty !== undefined ? `E5: ${empty} has no object, and nobody says why` : undefined;
   }

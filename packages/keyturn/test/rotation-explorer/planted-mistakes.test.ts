@@ -132,6 +132,20 @@ const mistakes: readonly Mistake[] = [
     wrong: "",
     world: "a new set that waits until keys are published",
   },
+  {
+    what: "a log is believed whoever has written it",
+    file: "blockers.ts",
+    right: '(isProvenSet && (proof === "invalid" || (record === head && proof !== "valid")))',
+    wrong: '(isProvenSet && record !== head && proof === "invalid")',
+    world: "records that are made up and edited, and a key that is lost",
+  },
+  {
+    what: "what the status says is forgotten with the log",
+    file: "history.ts",
+    right: "if (!reported || givenUp.includes(reportedSeq) ||",
+    wrong: "if (!reported || reportedSeq > 0 ||",
+    world: "versions that are lost and given up",
+  },
 ];
 
 const controllers = join(import.meta.dirname, "../../src/controllers/rotation");

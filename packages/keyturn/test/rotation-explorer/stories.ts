@@ -4,7 +4,20 @@ import { chance, drawInt, drawOne, drawWeighted } from "@keyturn/runtime/testing
 import type { RotationPlan } from "../../src/controllers/rotation/plan.ts";
 import { RotationWorld } from "../rotation-model/rotation-world.ts";
 import type { ScriptedTarget } from "../rotation-model/script.ts";
-import { allDeleted, objectActions, operatorActions, recordActions, settingActions, sourceActions, targetActions, type Action } from "./actions.ts";
+import {
+  type Action,
+  allDeleted,
+  forgeries,
+  givesUp,
+  objectActions,
+  operatorActions,
+  recordActions,
+  settingActions,
+  sourceActions,
+  stillActions,
+  targetActions,
+  unreadableActions,
+} from "./actions.ts";
 import { type Decisions, picture, reported } from "./explorer.ts";
 import { Invariants } from "./invariants.ts";
 
@@ -73,6 +86,10 @@ class Story {
       [2, settingActions(names)],
       [2, objectActions(names)],
       [2, recordActions],
+      [1, forgeries],
+      [1, stillActions(names)],
+      [0.5, [givesUp]],
+      [0.5, unreadableActions],
       [1.5, operatorActions(names)],
     ];
     const first = names.slice(0, chance(this.#random, 0.4) ? 3 : 2);
@@ -119,6 +136,7 @@ class Story {
     if (!action || (/is created/.test(action.name) && this.#world.targets.size >= maxTargets)) return undefined;
     if (!action.apply(this.#world.fork(), this.#nowMs)) return undefined;
     action.apply(this.#world, this.#nowMs);
+    if (action.isSourceNew) this.#world.changes += 1;
     this.#invariants.edited(this.#world, this.#nowMs, { isSourceNew: action.isSourceNew ?? false });
     // What a leader does long after people have changed their minds is late, and nobody can promise otherwise.
     this.#shelved = undefined;
@@ -174,6 +192,7 @@ class Story {
       }
       this.#nextAtMs = plan.nextAtMs;
       this.#world.isFirstLook = !this.#world.isKindWatched;
+      this.#world.changes = 0;
       this.#invariants.ran(this.#world, this.#nowMs);
       return this.#invariants.wrongAtRest(plan, this.#world, reported(this.#decisions, plan, this.#world));
     }

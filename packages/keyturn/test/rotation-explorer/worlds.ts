@@ -1,13 +1,17 @@
 // The small worlds that are explored: each has its targets, its past, and what may happen to it.
 import {
   allDeleted,
+  forgeries,
+  givesUp,
   objectActions,
   operatorActions,
   publicationActions,
   recordActions,
   settingActions,
   sourceActions,
+  stillActions,
   targetActions,
+  unreadableActions,
   type Action,
 } from "./actions.ts";
 import type { Exploration } from "./explorer.ts";
@@ -135,5 +139,47 @@ export const worlds: Readonly<Record<string, Small>> = {
     actions: [...changes, ...named(operatorActions([]), /windows/), ...named(targetActions({ fallback }), comesAndGoes)],
     depth: 3,
     waits: [7],
+  },
+  "records that are made up and edited, and a key that is lost": {
+    targets: two,
+    versions: 2,
+    actions: [...changes, ...forgeries, ...named(recordActions, /record [34] is deleted/)],
+    depth: 3,
+    waits: [1, 7],
+  },
+  "versions that are lost and given up": {
+    targets: two,
+    versions: 2,
+    actions: [...changes, givesUp, ...named(recordActions, /record [23] is deleted/), ...named(objectActions(["live"]), /deleted/)],
+    depth: 4,
+    waits: [7],
+  },
+  "sets and targets that are paused": {
+    targets: two,
+    versions: 2,
+    actions: [...changes, ...stillActions(Object.keys(two)), ...named(targetActions(two), /live is|live gets order 4/)],
+    depth: 3,
+    waits: [1, 7],
+  },
+  "sources that contradict each other, or say nothing": {
+    targets: two,
+    versions: 2,
+    actions: [...flaps, ...unreadableActions],
+    depth: 3,
+    waits: [3, 7],
+  },
+  "targets that may be absent": {
+    targets: { live, fallback: { ...fallback, whenUnfilled: "Absent" } },
+    versions: 1,
+    actions: [...changes, ...named(targetActions(two), comesAndGoes), ...named(targetActions(two), /fallback gets order [12]/)],
+    depth: 3,
+    waits: [7],
+  },
+  "three targets that come, go and are renumbered": {
+    targets: three,
+    versions: 3,
+    actions: [...changes, ...named(targetActions(three), comesAndGoes), ...named(targetActions(three), /(live|oldest) gets order [134]/)],
+    depth: 2,
+    waits: [10],
   },
 };

@@ -109,7 +109,9 @@ function noteSource(log: Log, source: ModelSource, { now, latest }: { readonly n
   }
   const { watched, content, uid, writtenAt } = source;
   // A write that is not newer than what was noted last cannot be what changed: then nobody knows since when.
-  const t = writtenAt > latest && writtenAt <= now ? writtenAt : now;
+  // Nor when it became readable.
+  const wasUnreadable = last.state === "gone" && last.deletedAt === undefined;
+  const t = !wasUnreadable && writtenAt > latest && writtenAt <= now ? writtenAt : now;
   if (last.state === "never" || versionOf(log, last.seq).watched !== watched) {
     return [{ type: "Observed", seq: last.state === "never" ? 1 : last.seq + 1, watched, content, uid, t }];
   }

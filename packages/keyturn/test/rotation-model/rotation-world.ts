@@ -38,6 +38,11 @@ export class RotationWorld {
   isKindWatched = true;
   /** The operator has just been started, and does not know what happened before. */
   isFirstLook = false;
+  /** How often the source has changed since a look at it succeeded. */
+  changes = 0;
+  /** Targets that people have paused, and whether they have paused the whole set. */
+  readonly paused = new Set<string>();
+  isPaused = false;
   /** When contents may move. */
   maintenance: MaintenanceWindows | undefined;
   /** Targets whose objects the API server does not take. */
@@ -67,6 +72,9 @@ export class RotationWorld {
     other.isKindWatched = this.isKindWatched;
     other.maintenance = this.maintenance;
     other.isFirstLook = this.isFirstLook;
+    other.changes = this.changes;
+    for (const name of this.paused) other.paused.add(name);
+    other.isPaused = this.isPaused;
     other.#lastId = this.#lastId;
     return other;
   }
@@ -115,7 +123,8 @@ export class RotationWorld {
 
   /** What the controller would see. */
   observe(believed: typeof withBelievedAnnotations = withBelievedAnnotations): SetObservation {
-    const sources = this.isKindWatched ? [...this.sources.values()].map((source) => observedSource(source, this.isFirstLook)) : [];
+    const seen = { isFirstLook: this.isFirstLook || this.changes > 1, isPaused: this.isPaused };
+    const sources = this.isKindWatched ? [...this.sources.values()].map((source) => observedSource(source, seen)) : [];
     const records = [...this.records.values()];
     const targets = [...this.targets.values()].map((target) => this.#observedTarget(target));
     return {
@@ -197,7 +206,8 @@ export class RotationWorld {
     const object = this.objects.get(name);
     const { changePolicy } = this;
     const objects = object && this.isKindWatched ? [object] : [];
-    const blocker = this.refused.has(name) ? { blocker: { reason: "WriteRefused", message: "refused" } as const } : {};
+    const reason = this.refused.has(name) ? ("WriteRefused" as const) : this.paused.has(name) ? ("Paused" as const) : undefined;
+    const blocker = reason ? { blocker: { reason, message: reason } } : {};
     const publications = new Map(Array.from(this.published, ([content, fromMs]) => [content, { fromMs }]));
     return {
       ...blocker,
@@ -232,7 +242,16 @@ export class RotationWorld {
     return [...this.sources.values()].some(({ content }) => content === digest);
   }
 
+  /** As before the first write of a run: where nothing is proven, all records are sealed. */
+  #seal(): void {
+    const records = [...this.records.values()];
+    const objects = [...this.objects.values()];
+    if (records.some(({ proof }) => proof === "valid") || objects.some(({ ours, applied }) => ours && applied?.isProven)) return;
+    for (const record of records) this.records.set(record.seq, { ...record, proof: "valid" });
+  }
+
   #make(write: RotationWrite): void {
+    this.#seal();
     switch (write.verb) {
       case "createRecord":
       case "rebuildRecord": {
@@ -253,7 +272,8 @@ export class RotationWorld {
       }
       case "noteRecord": {
         const record = this.records.get(write.seq);
-        if (record) this.records.set(write.seq, { ...record, resourceVersion: this.nextId(), log: write.log ?? record.log, owners: write.owners });
+        const proven = write.log ? { log: write.log, proof: "valid" as const } : {};
+        if (record) this.records.set(write.seq, { ...record, ...proven, resourceVersion: this.nextId(), owners: write.owners });
         return;
       }
       case "deleteRecord":
@@ -283,7 +303,10 @@ export class RotationWorld {
   }
 }
 
-function observedSource({ name, uid, watched, content, readable, writtenAt }: WorldSource, isFirstLook: boolean): SourceObservation {
+function observedSource(
+  { name, uid, watched, content, readable, writtenAt }: WorldSource,
+  { isFirstLook, isPaused }: Pick<RotationWorld, "isFirstLook" | "isPaused">,
+): SourceObservation {
   return {
     resource,
     name,
@@ -291,5 +314,6 @@ function observedSource({ name, uid, watched, content, readable, writtenAt }: Wo
     content: readable ? { ok: true, watchDigest: watched, digest: content } : { ok: false, reason: "PathNotFound", message: "no such path" },
     writtenAtMs: writtenAt,
     ...(isFirstLook && { isFirstLook }),
+    ...(isPaused && { pause: { untilMs: undefined } }),
   };
 }

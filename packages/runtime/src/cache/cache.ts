@@ -48,7 +48,14 @@ export type MetadataOnly = KubeObject;
 /** A change of one cached object. `replaced` is a delete and a create under one name (the uid changed) seen as one step. */
 export type Change<V> =
   | { readonly type: "added"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; /** Part of the first list. */ readonly initial: boolean }
-  | { readonly type: "updated" | "replaced"; readonly key: ObjectKey; readonly value: DeepReadonly<V>; readonly previous: DeepReadonly<V> }
+  | {
+      readonly type: "updated" | "replaced";
+      readonly key: ObjectKey;
+      readonly value: DeepReadonly<V>;
+      readonly previous: DeepReadonly<V>;
+      /** Found by a new list: there may have been states in between, of which nobody hears. */
+      readonly listed?: true;
+    }
   | { readonly type: "deleted"; readonly key: ObjectKey; readonly previous: DeepReadonly<V> };
 
 /** How to listen to a cache. */

@@ -133,13 +133,13 @@ describe("Store", () => {
     await list(at("same", "u1", "1"), at("updated", "u2", "2"), at("recreated", "u5", "3"), at("new", "u6", "4"));
     expect(changes).toEqual([
       { type: "deleted", key: "gone", previous: "gone u4 1" },
-      { type: "updated", key: "updated", value: "updated u2 2", previous: "updated u2 1" },
-      { type: "replaced", key: "recreated", value: "recreated u5 3", previous: "recreated u3 1" },
+      { type: "updated", key: "updated", value: "updated u2 2", previous: "updated u2 1", listed: true },
+      { type: "replaced", key: "recreated", value: "recreated u5 3", previous: "recreated u3 1", listed: true },
       { type: "added", key: "new", value: "new u6 4", initial: false },
     ]);
     changes.length = 0;
     await store.take({ type: "apply", object: at("same", "u7", "10") });
-    expect(changes).toMatchObject([{ type: "replaced", key: "same", previous: "same u1 1" }]);
+    expect(changes).toEqual([{ type: "replaced", key: "same", value: "same u7 10", previous: "same u1 1" }]);
   });
 
   it("takes a state that an index function throws for, or gives no list for, as one that cannot be read: the last one stays, in every index, also over lists", async () => {

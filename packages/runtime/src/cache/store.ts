@@ -368,7 +368,7 @@ export class Store<V> {
     }
     for (const [key, entry] of incoming.entries()) {
       const previous = before.get(key);
-      if (previous !== entry) this.#notify(listeners, changeOf(key, previous, { entry, initial }));
+      if (previous !== entry) this.#notify(listeners, changeOf(key, previous, { entry, initial, listed: true }));
       if (slice.used) await slice.pause();
     }
     for (const [key, object] of incoming.unreadable) {
@@ -401,10 +401,11 @@ export class Store<V> {
 function changeOf<V>(
   key: ObjectKey,
   previous: Entry<V> | undefined,
-  { entry, initial }: { readonly entry: Entry<V>; readonly initial: boolean },
+  { entry, initial, listed = false }: { readonly entry: Entry<V>; readonly initial: boolean; readonly listed?: boolean },
 ): Change<V> {
   if (!previous) return { type: "added", key, value: entry.value, initial };
-  return { type: previous.uid === entry.uid ? "updated" : "replaced", key, value: entry.value, previous: previous.value };
+  const type = previous.uid === entry.uid ? "updated" : "replaced";
+  return { type, key, value: entry.value, previous: previous.value, ...(listed && { listed }) };
 }
 
 /** The values are compared too: a server restored from a backup gives the same resourceVersions out again. */

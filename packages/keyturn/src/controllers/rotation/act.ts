@@ -17,13 +17,21 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { keepAnnotations } from "./annotations.ts";
-import { appliedAtAnnotation, digestAnnotation, proofAnnotation, rotationSetAnnotation, RotationTarget, versionAnnotation } from "./api.ts";
+import {
+  appliedAtAnnotation,
+  digestAnnotation,
+  logAnnotation,
+  proofAnnotation,
+  rotationSetAnnotation,
+  RotationTarget,
+  versionAnnotation,
+} from "./api.ts";
 import { contentOf, digestOf, mustBeReplaced, storedContent } from "./content.ts";
-import { contentOfRecord, type RotationLog, ownerReferenceOf, recordName, recordNote, recordSecret, type VersionContent } from "./history.ts";
+import { contentOfRecord, ownerReferenceOf, recordName, recordSecret, type RotationLog, type VersionContent } from "./history.ts";
 import { changedSince, type ObjectObservation, type Observed, type ReadMemory, type RecordObservation, type TargetObservation } from "./observe.ts";
 import type { Precondition, RotationWrite } from "./plan.ts";
 import type { Version } from "./rules.ts";
-import { objectProof, type Seal } from "./seal.ts";
+import { isProven, objectProof, recordProof, type Seal } from "./seal.ts";
 import { readSource } from "./source.ts";
 
 /** What writes are made with. */
@@ -45,6 +53,8 @@ export class SetWriter {
   readonly #context: WriteContext;
   readonly #contents = new Map<number, VersionContent>();
   readonly #records = new Map<number, Precondition>();
+  readonly #created = new Map<number, Version>();
+  #sealed: Promise<void> | undefined;
   #source: Promise<VersionContent> | undefined;
 
   constructor(context: WriteContext) {
@@ -52,6 +62,7 @@ export class SetWriter {
   }
 
   async make(action: SetAction): Promise<void> {
+    await (this.#sealed ??= this.#sealRecords());
     // A version moves only if the source is what the plan says. A cache may be behind, and what is overwritten is lost; what is restored is not.
     if (action.moves) await this.#confirmSource();
     if (action.verb === "createRecord") return this.#createRecord(action, await this.#confirmSource());
@@ -70,19 +81,47 @@ export class SetWriter {
     const secret = recordSecret(this.#set, write, { content, owners: this.#owners(write.owners), seal: this.#context.seal });
     const created = await run.client.create(Secret, secret, { fieldManager, answer: "metadata" }, run.signal);
     this.#remember(write.seq, created);
+    this.#created.set(write.seq, write);
     this.#context.memory.records.set(created.metadata.uid, write.digest);
     this.#contents.set(write.seq, content);
   }
 
-  async #noteRecord({ seq, precondition = this.#records.get(seq), log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
+  async #noteRecord({ seq, precondition, log, owners }: RotationWrite & { readonly verb: "noteRecord" }): Promise<void> {
+    const text = log && JSON.stringify(log);
+    const annotations = text !== undefined && { annotations: { [logAnnotation]: text, [proofAnnotation]: this.#recordProof(seq, text) ?? null } };
+    await this.#patchRecord(seq, precondition, { ...annotations, ownerReferences: this.#owners(owners) });
+  }
+
+  async #patchRecord(seq: number, precondition: Precondition | undefined, changed: object): Promise<void> {
     const { fieldManager, run } = this.#context;
-    const metadata = { ...recordNote(log, this.#owners(owners)), ...precondition };
+    const metadata = { ...changed, ...(this.#records.get(seq) ?? precondition) };
     this.#remember(seq, await run.client.mergePatch(Secret, this.#recordName(seq), { metadata }, { fieldManager, answer: "metadata" }, run.signal));
   }
 
-  async #deleteRecord({ seq, precondition = this.#records.get(seq) }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
+  async #deleteRecord({ seq, precondition }: RotationWrite & { readonly verb: "deleteRecord" }): Promise<void> {
     const { run } = this.#context;
-    await run.client.delete(Secret, this.#recordName(seq), precondition, run.signal);
+    await run.client.delete(Secret, this.#recordName(seq), this.#records.get(seq) ?? precondition, run.signal);
+  }
+
+  #recordProof(seq: number, log: string): string | undefined {
+    const { observed, seal } = this.#context;
+    const { namespace, set, records } = observed.observation;
+    const version = this.#created.get(seq) ?? records.find((record) => record.seq === seq);
+    return seal && version && recordProof(seal, keyOf({ namespace, name: set }), { ...version, log });
+  }
+
+  /**
+   * Before the first write to a set in which nothing is proven: an earlier release has written it, or the key was lost. A crash in between must not leave what
+   * looks forged: proofs that do not hold go first, and then the newest record is sealed before the others.
+   */
+  async #sealRecords(): Promise<void> {
+    const { observed, seal } = this.#context;
+    const { observation } = observed;
+    if (!seal || isProven(observation)) return;
+    const records = observation.records.toSorted((a, b) => b.seq - a.seq);
+    for (const record of records.filter(({ proof }) => proof === "invalid"))
+      await this.#patchRecord(record.seq, preconditionOf(record), { annotations: { [proofAnnotation]: null } });
+    for (const record of records) if (record.log) await this.#noteRecord({ verb: "noteRecord", ...record, precondition: preconditionOf(record) });
   }
 
   async #writeTarget(write: RotationWrite & { readonly verb: "writeTarget" }): Promise<void> {
@@ -155,7 +194,7 @@ export class SetWriter {
   }
 
   async #readSource(): Promise<VersionContent> {
-    const { observed, run } = this.#context;
+    const { memory, observed, run } = this.#context;
     const { namespace, set, sources } = observed.observation;
     const [source] = sources;
     if (!source?.content.ok) throw changedSince(`the source of set ${set}`);
@@ -164,6 +203,9 @@ export class SetWriter {
     const { resource, name, uid, content } = source;
     const kind = this.#kindOf(resource);
     const object = await run.client.get(kind, { namespace, name }, run.signal);
+    const known = memory.sources.get(uid);
+    // It may be the same again, and have been another since.
+    if (known && object?.metadata.resourceVersion !== known.resourceVersion) throw changedSince(`${resource}/${name}`);
     const paths = object && keepAnnotations(object).source;
     const again = object && paths?.set === set && object.metadata.uid === uid ? readSource(object, resource, paths) : undefined;
     const isSame = again?.content.ok && again.content.digest === content.digest && again.content.watchDigest === content.watchDigest;

@@ -16,6 +16,8 @@ import {
   appliedAtAnnotation,
   digestAnnotation,
   giveUpAnnotation,
+  kindAnnotation,
+  logAnnotation,
   parseTime,
   parseVersion,
   proofAnnotation,
@@ -23,12 +25,15 @@ import {
   rotatePathAnnotation,
   rotationSetAnnotation,
   RotationTarget,
+  seenAtAnnotation,
   sourceAnnotation,
   versionAnnotation,
+  watchDigestAnnotation,
   watchPathAnnotation,
 } from "./api.ts";
-import { type RecordAnnotations, recordAnnotationsOf, type SuspectedRecord, suspectedRecordOf } from "./history.ts";
+import { component, componentLabel, type RecordAnnotations, recordAnnotationsOf } from "./history.ts";
 import type { Applied, ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
+import { isProven } from "./seal.ts";
 import type { SourcePaths } from "./source.ts";
 import { limits } from "../../limits.ts";
 
@@ -98,6 +103,29 @@ function appliedOf(annotations: Readonly<Record<string, string>>): Claimed | und
   const atMs = parseTime(annotations[appliedAtAnnotation]);
   const proof = annotations[proofAnnotation];
   return seq !== undefined && digest !== undefined && atMs !== undefined ? { seq, digest, atMs, ...(proof !== undefined && { proof }) } : undefined;
+}
+
+/** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
+interface SuspectedRecord {
+  /** The name without its number, which says the set: see `recordStem`. */
+  readonly stem: string;
+  /** The set that a label still names; as a rule the stem is the same. */
+  readonly set: string;
+}
+
+/** What of a record only records have, any of which gives away one that is no longer whole. */
+const recordOnlyAnnotations = [logAnnotation, watchDigestAnnotation, seenAtAnnotation, kindAnnotation];
+
+/** The record that this object seems to have been, by its name and whatever is left of its metadata; undefined for everything else, and for records that are whole. */
+export function suspectedRecordOf(object: KubeObject): SuspectedRecord | undefined {
+  const { name = "", labels = {}, annotations = {}, ownerReferences = [] } = object.metadata;
+  const stem = /^(.+)-[1-9]\d{0,8}$/.exec(name)?.[1];
+  const isLikeOne =
+    labels[componentLabel] === component ||
+    recordOnlyAnnotations.some((known) => annotations[known] !== undefined) ||
+    ownerReferences.some(({ apiVersion, kind }) => kind === RotationTarget.kind && apiVersion.startsWith(`${RotationTarget.group}/`));
+  if (stem === undefined || !isLikeOne || recordAnnotationsOf(object)) return undefined;
+  return { stem, set: labels[rotationSetAnnotation] ?? stem };
 }
 
 // What is kept of a RotationTarget: its settings, and of its status only a digest, to know whether another one would say the same. There may be tens of thousands.
@@ -182,8 +210,7 @@ interface Known extends Pick<SetObservation, "sources" | "records"> {
 export function withBelievedAnnotations(targets: readonly TargetObservation[], known: Known): readonly TargetObservation[] {
   const kinds = new Set([...known.sources, ...known.records].map(({ resource }) => resource));
   const newest = known.records.reduce<RecordObservation | undefined>((last, record) => (record.seq > (last?.seq ?? 0) ? record : last), undefined);
-  const isProvenSet =
-    known.records.some(({ proof }) => proof === "valid") || targets.some(({ objects }) => objects.some(({ applied }) => applied?.isProven));
+  const isProvenSet = isProven({ ...known, targets });
   const { latestMs = Number.POSITIVE_INFINITY } = known;
   return targets.map((target) => ({
     ...target,

@@ -65,92 +65,99 @@ export const versionRecordType = `${domain}/version`;
 const setName = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const objectNameForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-const spec = z.object({
-  rotationSet: z
-    .string()
-    .min(1)
-    .max(63)
-    .regex(setName)
-    .meta({
-      cel: [
-        {
-          rule: `self.matches(r'${setName.source}')`,
-          message: "must consist of letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
-        },
-        { rule: "self == oldSelf", message: "rotationSet cannot be changed: make a new RotationTarget" },
-      ],
-    })
-    .describe("The rotation set, as named by the source's annotation rotator.k8s.telekom.com/rotation-set."),
-  rotationOrder: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .describe("The place in the chain: the lowest order gets the source's content, every other one that of the next lower. Gaps are fine."),
-  rotationDelay: duration()
-    .default("0s")
-    .describe(
-      "For how long the source must have been changed, without interruption, before the change reaches this target. At most 876000h (100 years).",
-    ),
-  deletionMode: z
-    .enum(["keep", "cascade"])
-    .default("keep")
-    .describe(
-      "When the source is deleted: keep leaves the target's object, cascade deletes it after rotationDelay. When this object is deleted: likewise, at once.",
-    ),
-  whenUnfilled: z
-    .enum(["Backfill", "Absent"])
-    .default("Backfill")
-    .describe("While there are fewer versions than targets: Backfill holds the oldest version, Absent makes no object yet."),
-  changePolicy: z
-    .enum(["Settled", "Queue"])
-    .default("Settled")
-    .describe(
-      "Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set.",
-    ),
-  targetName: objectName()
-    .meta({
-      cel: [
-        {
-          rule: `self.matches(r'${objectNameForm.source}')`,
-          message: "must be the name of an object: lower-case letters, digits, '-' and '.', as in key-live",
-        },
-      ],
-    })
-    .optional()
-    .describe("The name of the object to keep. Default: the name of this object."),
-});
+const spec = z
+  .object({
+    rotationSet: z
+      .string()
+      .min(1)
+      .max(63)
+      .regex(setName)
+      .meta({
+        cel: [
+          {
+            rule: `self.matches(r'${setName.source}')`,
+            message: "must consist of letters, digits, '-', '_' and '.', and begin and end with a letter or digit",
+          },
+          { rule: "self == oldSelf", message: "rotationSet cannot be changed: make a new RotationTarget" },
+        ],
+      })
+      .describe("The rotation set, as named by the source's annotation rotator.k8s.telekom.com/rotation-set."),
+    rotationOrder: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .describe("The place in the chain: the lowest order gets the source's content, every other one that of the next lower. Gaps are fine."),
+    rotationDelay: duration()
+      .default("0s")
+      .describe(
+        "For how long the source must have been changed, without interruption, before the change reaches this target. At most 876000h (100 years).",
+      ),
+    deletionMode: z
+      .enum(["keep", "cascade"])
+      .default("keep")
+      .describe(
+        "When the source is deleted: keep leaves the target's object, cascade deletes it after rotationDelay. When this object is deleted: likewise, at once.",
+      ),
+    whenUnfilled: z
+      .enum(["Backfill", "Absent"])
+      .default("Backfill")
+      .describe("While there are fewer versions than targets: Backfill holds the oldest version, Absent makes no object yet."),
+    changePolicy: z
+      .enum(["Settled", "Queue"])
+      .default("Settled")
+      .describe(
+        "Settled skips versions that the source did not keep for the first target's delay; Queue passes every version on. The same for a whole set.",
+      ),
+    targetName: objectName()
+      .meta({
+        cel: [
+          {
+            rule: `self.matches(r'${objectNameForm.source}')`,
+            message: "must be the name of an object: lower-case letters, digits, '-' and '.', as in key-live",
+          },
+        ],
+      })
+      .optional()
+      .describe("The name of the object to keep. Default: the name of this object."),
+  })
+  .describe("Which place in a rotation set the target has, and how it takes versions.");
 
-const status = z.object({
-  observedGeneration: z.int().optional().describe("The generation that this status is about."),
-  rank: z.int().optional().describe("The place in the chain, counted from 1."),
-  sourceRef: z.object({ kind: z.string(), name: z.string() }).optional().describe("The set's source."),
-  currentVersion: z
-    .object({
-      seq: z.int().describe("Counts the states of the source."),
-      digest: z
-        .string()
-        .optional()
-        .describe(
-          "Tells versions of a set apart. Made with the installation's own key for this set and version, so that nobody can check guesses by it.",
-        ),
-      appliedAt: dateTime().describe("When the target got it."),
-    })
-    .optional()
-    .describe("The version that the target holds."),
-  pending: z
-    .object({
-      seq: z.int().describe("The number of the version, as in currentVersion."),
-      notBefore: dateTime().describe("When the target gets it if nothing changes until then."),
-      reason: z
-        .string()
-        .describe(
-          "Why not earlier. Settling: the source must stay as it is. Following: it moves up from the target before. OutsideWindow: no maintenance window is open. SetChanged: the set has been changed, and that must hold for its longest delay. Retaining: what the target holds is nowhere else and is kept for the further delays. Publishing: its key must have been published for long enough.",
-        ),
-    })
-    .optional()
-    .describe("The version that comes next."),
-  conditions: conditionsSchema.optional(),
-});
+const status = z
+  .object({
+    observedGeneration: z.int().optional().describe("The generation that this status is about."),
+    rank: z.int().optional().describe("The place in the chain, counted from 1."),
+    sourceRef: z
+      .object({ kind: z.string().describe("Plural and group, such as secrets."), name: z.string().describe("The name of the object.") })
+      .optional()
+      .describe("The set's source."),
+    currentVersion: z
+      .object({
+        seq: z.int().describe("Counts the states of the source."),
+        digest: z
+          .string()
+          .optional()
+          .describe(
+            "Tells versions of a set apart. Made with the installation's own key for this set and version, so that nobody can check guesses by it.",
+          ),
+        appliedAt: dateTime().describe("When the target got it."),
+      })
+      .optional()
+      .describe("The version that the target holds."),
+    pending: z
+      .object({
+        seq: z.int().describe("The number of the version, as in currentVersion."),
+        notBefore: dateTime().describe("When the target gets it if nothing changes until then."),
+        reason: z
+          .string()
+          .describe(
+            "Why not earlier. Settling: the source must stay as it is. Following: it moves up from the target before. OutsideWindow: no maintenance window is open. SetChanged: the set has been changed, and that must hold for its longest delay. Retaining: what the target holds is nowhere else and is kept for the further delays. Publishing: its key must have been published for long enough.",
+          ),
+      })
+      .optional()
+      .describe("The version that comes next."),
+    conditions: conditionsSchema.optional(),
+  })
+  .describe("Which version the target holds, which one comes next, and what keeps it from moving.");
 
 export type RotationTargetStatus = DeepReadonly<z.infer<typeof status>>;
 

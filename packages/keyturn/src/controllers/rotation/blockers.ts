@@ -2,8 +2,9 @@
 import { earliest } from "@keyturn/runtime";
 import { pauseInWords } from "../../feature/pause-and-selection.ts";
 import { giveUpAnnotation, highestVersion, logAnnotation } from "./api.ts";
-import { type Commit, heldBy, latestTimeOf, recordName } from "./history.ts";
+import { type Commit, headRecord, heldBy, latestTimeOf, recordName } from "./history.ts";
 import type { Blocker, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
+import { isProven } from "./seal.ts";
 
 /** What holds up a whole set. */
 export type SetBlocker =
@@ -150,20 +151,22 @@ function damagedLogs({ namespace, set, records }: SetObservation, nowMs: number)
   return `the log of version record ${damaged.toSorted().join(", ")} cannot be read or is of a time to come: put its annotation ${logAnnotation} back, or delete the record, and it is made again from an object that has its content, if there is one`;
 }
 
-/** Records that are about another content than the log says, or that somebody else has written. Where no proof holds, the key was lost. */
-function forgedRecords({ namespace, set, records, targets }: SetObservation): string | undefined {
-  const head = records.reduce<RecordObservation | undefined>(
-    (newest, record) => (record.log && record.seq > (newest?.seq ?? 0) ? record : newest),
-    undefined,
-  );
+/**
+ * Records that are about another content than the log says, or that somebody else has written or edited. Where no proof holds, the key was lost; and only
+ * records of an earlier release have none, which are older than all that have one.
+ */
+function forgedRecords(observation: SetObservation): string | undefined {
+  const { namespace, set, records } = observation;
+  const head = headRecord(records);
   const digests = new Map(head?.log?.commits.map(({ seq, digest }) => [seq, digest]));
-  const isProvenSet =
-    records.some(({ proof }) => proof === "valid") || targets.some(({ objects }) => objects.some(({ applied }) => applied?.isProven));
-  const isForged = ({ seq, digest, proof }: RecordObservation): boolean =>
-    (digests.get(seq) ?? digest) !== digest || (isProvenSet && proof === "invalid");
+  const isProvenSet = isProven(observation);
+  const isForged = (record: RecordObservation): boolean => {
+    const { seq, digest, proof } = record;
+    return (digests.get(seq) ?? digest) !== digest || (isProvenSet && (proof === "invalid" || (record === head && proof !== "valid")));
+  };
   const forged = records.filter(isForged).map(({ seq }) => `${namespace}/${recordName(set, seq)}`);
   if (forged.length === 0) return undefined;
-  return `version record ${forged.toSorted().join(", ")} is not what the operator has written: delete it, and it is made again from an object that has its content, if there is one`;
+  return `version record ${forged.toSorted().join(", ")} is not what the operator has written: put its annotations back, or delete it, and it is made again from an object that has its content, if there is one`;
 }
 
 /** Who has the last number, or its name. */

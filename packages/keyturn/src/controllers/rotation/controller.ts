@@ -47,6 +47,8 @@ interface RotationOptions {
 interface ObservedSet extends Observed {
   readonly writer: SetWriter;
   readonly seal: Seal | undefined;
+  /** How often the source had changed since the look before. */
+  readonly changes: number;
 }
 
 interface SetPlan extends Plan<never, SetAction> {
@@ -61,8 +63,6 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
     setup(scope) {
       const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
-      /** The sets that are watched in this term: what happens to their sources shows. */
-      const watched = new Set<ObjectKey>();
       const metrics = setMetrics(scope.metrics);
       return reconcileWith<ObservedSet, never, SetAction, SetPlan>(
         scope,
@@ -70,8 +70,9 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           async observe(run, nowMs) {
             const key = await scope.installationKey(run.signal);
             const seal = key && sealOf(key);
-            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, isFirstLook: !watched.has(run.key), nowMs, run });
-            return observed && { ...observed, seal, writer: new SetWriter({ observed, kinds, memory, fieldManager, seal, run }) };
+            const changes = watches.looked.changesOf(run.key);
+            const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, isFirstLook: changes > 1, nowMs, run });
+            return observed && { ...observed, seal, changes, writer: new SetWriter({ observed, kinds, memory, fieldManager, seal, run }) };
           },
           plan: ({ observation, seal }, moment) => planSet(observation, moment, seal),
           async act(action, set) {
@@ -83,11 +84,11 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
           },
           regarding: (key) => targetsOf(watches, key),
           failed: (failure, targets) => targets.map((target) => failedReport(target, failure)),
-          completed({ observation }, { key }) {
-            if (observation.unwatched.length === 0) watched.add(key);
+          completed({ observation, changes }, { key }) {
+            if (observation.unwatched.length === 0) watches.looked.looked(key, changes);
           },
           show(key, shown) {
-            if (!shown) watched.delete(key);
+            if (!shown) watches.looked.forget(key);
             const numbers = shown && numbersOf(shown.plan.rotation);
             if (numbers) metrics.show(key, numbers);
             else metrics.hide(key);

@@ -1,6 +1,7 @@
 // Version records: what is written is what is read, and damage is noticed.
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { suspectedRecordOf } from "./annotations.ts";
 import { logAnnotation, versionAnnotation } from "./api.ts";
 import { digestOf } from "./content.ts";
 import {
@@ -12,7 +13,6 @@ import {
   recordSecret,
   recordStem,
   type RotationLog,
-  suspectedRecordOf,
 } from "./history.ts";
 import { limits } from "../../limits.ts";
 

@@ -85,6 +85,11 @@ export interface RotationLog {
   readonly shape?: SetShape;
 }
 
+/** The record that has the log: the newest, or of a damaged history the newest whose log can be read. */
+export function headRecord(records: readonly RecordObservation[]): RecordObservation | undefined {
+  return records.reduce<RecordObservation | undefined>((head, record) => (record.log && record.seq > (head?.seq ?? 0) ? record : head), undefined);
+}
+
 /** The latest time in the log: time never runs back behind it. */
 export function latestTimeOf({ source, commits, frozen, shape }: RotationLog): number {
   let latestMs = Math.max(source.sinceMs, frozen.at(-1)?.toMs ?? 0, shape?.next?.sinceMs ?? 0);
@@ -141,7 +146,8 @@ interface Evidence {
 export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: number): RotationLog {
   const { targets, givenUp } = evidence;
   const names = new Set([...targets.map(({ name }) => name), ...namesIn(log.shape)]);
-  const reported = withSettled(withObjects(withoutStrangers(log.commits, names), targets, headSeq), log, evidence.records);
+  const noted = withStatuses(withObjects(withoutStrangers(log.commits, names), targets, headSeq), evidence);
+  const reported = withSettled(noted, log, evidence.records);
   const newlyReported = targets
     .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
     .map(({ name }) => name);
@@ -195,6 +201,19 @@ function withObjects(commits: readonly Commit[], targets: readonly TargetObserva
   return reported;
 }
 
+/** A status is written last of all. Where it says more than log and object, the log is an older one, and the object is gone. */
+function withStatuses(commits: readonly Commit[], { targets, givenUp }: Evidence): readonly Commit[] {
+  return targets.reduce((known, { name, reportedSeq = 0 }) => {
+    const reported = known.find(({ seq }) => seq === reportedSeq);
+    if (!reported || givenUp.includes(reportedSeq) || (heldBy(name, known)?.seq ?? 0) >= reportedSeq) return known;
+    return withCommitted(known, name, {
+      seq: reportedSeq,
+      digest: reported.digest,
+      atMs: Math.max(liveSinceMs(reported), ...Object.values(reported.at)),
+    });
+  }, commits);
+}
+
 function withCommitted(
   commits: readonly Commit[],
   name: string,
@@ -225,7 +244,9 @@ export interface Recoverable extends Omit<RecordObservation, "uid" | "resourceVe
 
 /** The versions of a log that have no record although something has their content. */
 export function recoverableVersions(commits: readonly Commit[], evidence: Evidence): readonly Recoverable[] {
-  return unrecorded(commits, evidence).flatMap((commit) => {
+  // What is live is what targets take next, also if nobody holds it any more.
+  const last = commits.filter((commit, index) => index === commits.length - 1 && !isRecorded(commit, evidence));
+  return [...new Set([...unrecorded(commits, evidence), ...last])].flatMap((commit) => {
     const origin = originOf(commit, evidence);
     if (!origin) return [];
     const { seq, digest } = commit;
@@ -244,11 +265,16 @@ export function lostVersions(commits: readonly Commit[], evidence: Evidence): re
 }
 
 /** Without a record: what a target holds, or can still get. */
-function unrecorded(commits: readonly Commit[], { targets, records }: Evidence): readonly Commit[] {
+function unrecorded(commits: readonly Commit[], evidence: Evidence): readonly Commit[] {
+  const { targets } = evidence;
   const oldest = Math.min(...targets.map(({ name }) => heldBy(name, commits)?.seq ?? Number.POSITIVE_INFINITY));
   const isHeld = ({ at }: Commit): boolean => targets.some(({ name }) => Object.hasOwn(at, name));
   const isNeeded = (commit: Commit, index: number): boolean => commit.seq >= oldest && (isHeld(commit) || index < commits.length - 1);
-  return commits.filter((commit, index) => isNeeded(commit, index) && !records.some(({ seq }) => seq === commit.seq));
+  return commits.filter((commit, index) => isNeeded(commit, index) && !isRecorded(commit, evidence));
+}
+
+function isRecorded({ seq }: Commit, { records }: Evidence): boolean {
+  return records.some((record) => record.seq === seq);
 }
 
 function originOf({ digest }: Commit, { targets, sources }: Evidence): { readonly resource: string; readonly from: ContentOrigin } | undefined {
@@ -266,8 +292,8 @@ function originOf({ digest }: Commit, { targets, sources }: Evidence): { readonl
 
 // Version records: one immutable Secret per state of the source. What is noted with one can change, what it holds cannot.
 
-const componentLabel = "app.kubernetes.io/component";
-const component = "rotation-version";
+export const componentLabel = "app.kubernetes.io/component";
+export const component = "rotation-version";
 
 /** Where the content is in a record. */
 const contentKey = "content";
@@ -324,6 +350,7 @@ export function recordSecret(
   write: RotationWrite & { readonly verb: "createRecord" | "rebuildRecord" },
   { content, owners, seal }: { readonly content: VersionContent; readonly owners: readonly OwnerReference[]; readonly seal: Seal | undefined },
 ): Secret {
+  const log = JSON.stringify(write.log);
   return {
     metadata: {
       namespace,
@@ -335,8 +362,8 @@ export function recordSecret(
         [digestAnnotation]: write.digest,
         [watchDigestAnnotation]: write.watchDigest,
         [seenAtAnnotation]: new Date(write.seenAtMs).toISOString(),
-        [logAnnotation]: JSON.stringify(write.log),
-        ...(seal && { [proofAnnotation]: recordProof(seal, keyOf({ namespace, name: set }), write) }),
+        [logAnnotation]: log,
+        ...(seal && { [proofAnnotation]: recordProof(seal, keyOf({ namespace, name: set }), { ...write, log }) }),
       },
       ownerReferences: [...owners],
     },
@@ -344,11 +371,6 @@ export function recordSecret(
     immutable: true,
     data: { [contentKey]: deflateRawSync(JSON.stringify(content)).toString("base64") },
   };
-}
-
-/** What is changed in a record's metadata when something new is noted with it. */
-export function recordNote(log: RotationLog | undefined, owners: readonly OwnerReference[]): object {
-  return { ...(log && { annotations: { [logAnnotation]: JSON.stringify(log) } }), ownerReferences: owners };
 }
 
 /** The target as an owner of records. It does not block its deletion: the history is not what somebody who deletes a target waits for. */
@@ -361,29 +383,6 @@ export interface RecordAnnotations extends Omit<RecordObservation, "uid" | "reso
   readonly set: string;
   readonly log: string;
   readonly proof?: string | undefined;
-}
-
-/** A Secret that may be a version record which somebody has taken something from. Only its type says whether it is: metadata does not have it. */
-export interface SuspectedRecord {
-  /** The name without its number, which says the set: see `recordStem`. */
-  readonly stem: string;
-  /** The set that a label still names; as a rule the stem is the same. */
-  readonly set: string;
-}
-
-/** What of a record only records have, any of which gives away one that is no longer whole. */
-const recordOnlyAnnotations = [logAnnotation, watchDigestAnnotation, seenAtAnnotation, kindAnnotation];
-
-/** The record that this object seems to have been, by its name and whatever is left of its metadata; undefined for everything else, and for records that are whole. */
-export function suspectedRecordOf(object: KubeObject): SuspectedRecord | undefined {
-  const { name = "", labels = {}, annotations = {}, ownerReferences = [] } = object.metadata;
-  const stem = /^(.+)-[1-9]\d{0,8}$/.exec(name)?.[1];
-  const isLikeOne =
-    labels[componentLabel] === component ||
-    recordOnlyAnnotations.some((known) => annotations[known] !== undefined) ||
-    ownerReferences.some(({ apiVersion, kind }) => kind === RotationTarget.kind && apiVersion.startsWith(`${RotationTarget.group}/`));
-  if (stem === undefined || !isLikeOne || recordAnnotationsOf(object)) return undefined;
-  return { stem, set: labels[rotationSetAnnotation] ?? stem };
 }
 
 /** The annotations and labels of a record; undefined for any other Secret, such as a copy of one under another name. */

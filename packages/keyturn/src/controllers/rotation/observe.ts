@@ -18,14 +18,14 @@ import {
 } from "@keyturn/runtime";
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
-import { isRecorded, type RotationAnnotations, withBelievedAnnotations } from "./annotations.ts";
-import { highestVersion, versionRecordType } from "./api.ts";
+import { isRecorded, type RotationAnnotations, suspectedRecordOf, withBelievedAnnotations } from "./annotations.ts";
+import { versionRecordType } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
-import { parseLog, readableContent, recordName, recordStem, type RotationLog, suspectedRecordOf, type VersionContent } from "./history.ts";
+import { parseLog, readableContent, recordName, recordStem, type RotationLog, type VersionContent } from "./history.ts";
 import { type PublishBefore, type VersionKey, withPublications } from "./publish-before.ts";
 import { objectProof, recordProof, type Seal } from "./seal.ts";
 import { type ReadSource, readSource } from "./source.ts";
-import { type Looked, type RotationWatches, setKey, wantedBy } from "./watches.ts";
+import { formerSeq, type Looked, type RotationWatches, setKey, takenSeqs } from "./watches.ts";
 
 // Everything that the plan for one set is made from. Contents do not come here: versions are distinguished by digests.
 
@@ -64,7 +64,7 @@ export interface SourceObservation {
   readonly pause?: Pause;
   /** When the server last saw the watched part written, if it says so: not before the write, and up to a second after it. */
   readonly writtenAtMs?: number;
-  /** This process sees it for the first time: what it was before, and for how long, only others can say. */
+  /** Seen for the first time, or changed more than once since: what it was before, and for how long, only others can say. */
   readonly isFirstLook?: true;
 }
 
@@ -153,7 +153,7 @@ export interface RecordObservation {
   readonly log: RotationLog | undefined;
   /** uids of its owners. */
   readonly owners: readonly string[];
-  /** Whether only this installation can have written its number, digests and time. Absent where it does not say, as in earlier releases, or nobody can tell. */
+  /** Whether only this installation can have written its number, digests, time and log. Absent where it does not say, as in earlier releases, or nobody can tell. */
   readonly proof?: "valid" | "invalid";
 }
 
@@ -187,7 +187,7 @@ export interface ObserveOptions {
   readonly memory: ReadMemory;
   /** Absent: nobody can tell who has written what. */
   readonly seal?: Seal | undefined;
-  /** Nobody has watched the set until now. */
+  /** Nobody can say what the source was until now. */
   readonly isFirstLook?: boolean;
   /** The API server's clock: a set's times are all by it. */
   readonly nowMs: number;
@@ -272,7 +272,9 @@ async function readSources(key: ObjectKey, options: ObserveOptions, contents: Ma
       const { uid, resourceVersion } = object.metadata;
       memory.sources.set(uid, { resourceVersion, paths, read });
       if (payload) contents.set(uid, { apiVersion: object.apiVersion ?? "", kind: object.kind ?? kind.kind, content: payload });
-      sources.push({ resource, name, uid, ...read, ...seenBy(paths, options) });
+      // What the watch has not shown yet may have been another on the way here.
+      const isAhead = resourceVersion !== identity.resourceVersion;
+      sources.push({ resource, name, uid, ...read, ...seenBy(paths, { ...options, isFirstLook: isAhead || (options.isFirstLook ?? false) }) });
     }
   }
   return sources;
@@ -297,7 +299,7 @@ export function recordsOf(key: ObjectKey, secrets: Looked<RotationAnnotations> |
     const identity = secrets?.identity(recordKey);
     if (!record || !identity) return [];
     const { set: _, log, proof, ...rest } = record;
-    const isValid = seal && proof !== undefined && proof === recordProof(seal, key, rest);
+    const isValid = seal && proof !== undefined && proof === recordProof(seal, key, record);
     const proven = seal && proof !== undefined ? { proof: isValid ? ("valid" as const) : ("invalid" as const) } : {};
     return [{ ...rest, ...proven, uid: identity.uid, resourceVersion: identity.resourceVersion, log: parseLog(log) }];
   });
@@ -414,33 +416,6 @@ async function digestOfObject(object: Stored<KubeObject>, applied: ObjectObserva
   const record = await run.client.get(Secret, name, run.signal);
   const version = record && readableContent(record);
   return version && covers(content, version.content) ? applied.digest : digest;
-}
-
-/** The numbers above all that were given out whose record's name somebody else has, or wants. */
-function takenSeqs(
-  key: ObjectKey,
-  records: readonly RecordObservation[],
-  { watches, targets }: { readonly watches: RotationWatches; readonly targets: readonly TargetObservation[] },
-): readonly number[] {
-  const { namespace = "", name: set } = nameOf(key);
-  const given = [...records.map(({ seq }) => seq), ...targets.flatMap(({ objects }) => objects.map(({ applied }) => applied?.seq ?? 0))];
-  const secrets = watches.objects.get(resourceOf(Secret));
-  const taken: number[] = [];
-  for (let seq = Math.max(0, ...given) + 1; seq <= highestVersion; seq++) {
-    const recordKey = keyOf({ namespace, name: recordName(set, seq) });
-    if (!secrets?.identity(recordKey) && wantedBy(watches.targets, recordKey).length === 0) break;
-    taken.push(seq);
-  }
-  return taken;
-}
-
-/** The highest version in a namespace: an object of a target that was deleted does not say of which set it was, and may be back with its target. */
-function formerSeq(namespace: string, { objects }: RotationWatches): number {
-  let highest = 0;
-  for (const cache of objects.values()) {
-    for (const [, { target }] of cache.entries(namespace)) highest = Math.max(highest, target?.applied?.seq ?? 0);
-  }
-  return highest;
 }
 
 /** Unremarkable: the next run, moments later, sees what is there now. */

@@ -93,3 +93,27 @@ test("a target may have any name, such as constructor", () => {
   }
   expect([world.held("constructor"), world.held("previous")]).toEqual(["v2", "v1"]);
 });
+
+test.each(["Settled", "Queue"] as const)("with %s, a change at watch-path that leaves the rotated content as it is moves nothing", (changePolicy) => {
+  const world = filled();
+  world.changePolicy = changePolicy;
+  world.putTarget("fallback", { order: 2, delay: 0, deletionMode: "keep", whenUnfilled: "Backfill" });
+  const writesAt = (afterS: number): readonly string[] => {
+    const verbs: string[] = [];
+    for (
+      let plan = planRotation(world.observe(), startMs + afterS * 1000);
+      plan.writes.length > 0;
+      plan = planRotation(world.observe(), startMs + afterS * 1000)
+    ) {
+      verbs.push(...plan.writes.map(({ verb }) => verb));
+      world.carryOut(plan);
+    }
+    return verbs;
+  };
+  writesAt(1);
+  world.putSource({ watched: "another", content: "v1" }, startMs + 2000);
+  // It is noted, as a version of its own.
+  expect(writesAt(2)).toContain("createRecord");
+  expect(writesAt(100)).toEqual([]);
+  expect([world.objects.get("live")?.applied?.seq, world.objects.get("fallback")?.applied?.seq]).toEqual([1, 1]);
+});

@@ -19,6 +19,7 @@ import {
   type Commit,
   commitsOfObjects,
   type ContentOrigin,
+  headRecord,
   heldBy,
   latestTimeOf,
   lostVersions,
@@ -214,9 +215,9 @@ interface Noted {
   readonly nowMs: number;
 }
 
-/** The log and the record that has it: the newest, or of a damaged history the newest whose log can be read. */
+/** The log and the record that has it. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
-  const head = records.findLast(({ log }) => log !== undefined);
+  const head = headRecord(records);
   return head?.log && { head, log: repairedLog(head.log, { ...observation, records }, head.seq) };
 }
 

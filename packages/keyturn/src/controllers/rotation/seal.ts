@@ -1,7 +1,8 @@
 // What only this installation can write: proofs on targets' objects and version records, and digests in status that nobody can check guesses by.
 import { createHmac } from "node:crypto";
 import type { ObjectKey } from "@keyturn/runtime";
-import type { Recoverable } from "./history.ts";
+import type { RecordAnnotations } from "./history.ts";
+import type { SetObservation } from "./observe.ts";
 
 /** What is sealed. Each has its own meaning, so that one is never taken for another. */
 type Sealed = "object" | "record" | "status";
@@ -23,9 +24,21 @@ export function sealOf(key: Uint8Array): Seal {
 
 // Annotations have whole milliseconds; the time of the API server is an estimate, and may have parts of them.
 
-/** Proves what a record says of its version. */
-export function recordProof(seal: Seal, setKey: ObjectKey, { seq, resource, digest, watchDigest, seenAtMs }: Omit<Recoverable, "from">): string {
-  return seal("record", [setKey, seq, resource, digest, watchDigest, Math.trunc(seenAtMs)]);
+/** Proves what a record says of its version, and the log that is kept with it: whoever could edit that could have anything live at once. */
+export function recordProof(
+  seal: Seal,
+  setKey: ObjectKey,
+  { seq, resource, digest, watchDigest, seenAtMs, log }: Pick<RecordAnnotations, "seq" | "resource" | "digest" | "watchDigest" | "seenAtMs" | "log">,
+): string {
+  return seal("record", [setKey, seq, resource, digest, watchDigest, Math.trunc(seenAtMs), log]);
+}
+
+/**
+ * True if anything of a set is proven. Then the newest record is too: it is sealed before anything else is. Of a set where nothing is, an earlier release
+ * has written everything, or the key was lost.
+ */
+export function isProven({ records, targets }: Pick<SetObservation, "records" | "targets">): boolean {
+  return records.some(({ proof }) => proof === "valid") || targets.some(({ objects }) => objects.some(({ applied }) => applied?.isProven));
 }
 
 /** Whose an object is: a target of this name may have been in another set before. */

@@ -2,7 +2,9 @@
 import { randomBytes } from "node:crypto";
 import type { KubeObject, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
-import { readSource } from "./source.ts";
+import { sourceAnnotation } from "./api.ts";
+import type { RotationLog } from "./history.ts";
+import { readSource, stepSource } from "./source.ts";
 import { limits } from "../../limits.ts";
 
 const whole = { watchPath: undefined, rotatePath: undefined };
@@ -79,4 +81,24 @@ test("the time of the write is that of the last manager who owns something watch
   expect(at(whole)).toBe("2026-01-01T00:00:10.000Z");
   expect(at({ watchPath: ".data.a", rotatePath: undefined })).toBe("2026-01-01T00:00:06.000Z");
   expect(readSource(secret({ a: "1" }), "secrets", whole).writtenAtMs).toBeUndefined();
+  // Until it was marked it was no source.
+  for (const kind of ["f:annotations", "f:labels"]) {
+    const marked = {
+      manager: "kubectl-annotate",
+      time: "2026-01-01T00:00:30Z",
+      fieldsV1: { "f:metadata": { [kind]: { [`f:${sourceAnnotation}`]: {} } } },
+    };
+    const { writtenAtMs = 0 } = readSource(secret({ a: "1" }, { managedFields: [...managedFields, marked] }), "secrets", whole);
+    expect(new Date(writtenAtMs).toISOString()).toBe("2026-01-01T00:00:31.000Z");
+  }
+});
+
+test("a source that could not be read has been what it is since it can be: when it was written says nothing of that", () => {
+  const log: RotationLog = { source: { state: "unreadable", sinceMs: 1000 }, commits: [], frozen: [], backfilled: [] };
+  const source = { resource: "secrets", name: "key", uid: "u", writtenAtMs: 2000, content: { ok: true, watchDigest: "w", digest: "d" } } as const;
+  const observedSource = { type: "present", source, watchDigest: "w", digest: "d" } as const;
+  const sinceOf = (before: RotationLog): number =>
+    stepSource(before, { seq: 1, watchDigest: "w" }, { observedSource, nowMs: 60_000 }).log.source.sinceMs;
+  expect(sinceOf(log)).toBe(60_000);
+  expect(sinceOf({ ...log, source: { state: "gone", sinceMs: 1000 } })).toBe(2000);
 });

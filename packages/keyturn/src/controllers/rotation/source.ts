@@ -15,6 +15,7 @@ import {
   storedContent,
   valueAt,
 } from "./content.ts";
+import { rotationSetAnnotation, sourceAnnotation } from "./api.ts";
 import { type Commit, type FrozenStretch, latestTimeOf, type RotationLog, type SourceState } from "./history.ts";
 import type { RecordObservation, SetObservation, SourceContent, SourceObservation } from "./observe.ts";
 import type { SetBlocker } from "./blockers.ts";
@@ -95,13 +96,21 @@ function recordSize(payload: Content): number {
   return bytes > maxTextBytes ? bytes : deflateRawSync(text).byteLength;
 }
 
-/** When the latest of those who own something under the path last changed something. */
+/** When the latest of those who own something under the path, or what marks the source as one, last changed something. */
 function writtenAt({ managedFields = [] }: ObjectMeta, path: ResourcePath): number | undefined {
   const times = managedFields
-    .filter(({ fieldsV1 }) => touches(fieldsV1, path))
+    .filter(({ fieldsV1 }) => touches(fieldsV1, path) || marks(fieldsV1))
     .map(({ time }) => Date.parse(time ?? ""))
     .filter((timeMs) => !Number.isNaN(timeMs));
   return times.length > 0 ? Math.max(...times) + timeStepMs : undefined;
+}
+
+function marks(fields: unknown): boolean {
+  const metadata = isRecord(fields) ? fields["f:metadata"] : undefined;
+  if (!isRecord(metadata)) return false;
+  return [metadata["f:annotations"], metadata["f:labels"]].some(
+    (owned) => isRecord(owned) && [sourceAnnotation, rotationSetAnnotation].some((mark) => Object.hasOwn(owned, `f:${mark}`)),
+  );
 }
 
 function touches(fields: unknown, path: ResourcePath): boolean {
@@ -217,7 +226,8 @@ export function stepSource(
   const isNewVersion = isHeadLost || observedSource.watchDigest !== head.watchDigest;
   const isSameObject = before.state === "present" && before.uid === observedSource.source.uid;
   if (isSameObject && !isNewVersion && !wasInterrupted(observedSource, log)) return { log, isNewVersion };
-  const sinceMs = timeOfWrite(observedSource.source, { notedMs: latestTimeOf(log), nowMs });
+  // When what made it unreadable went, no time of a write tells.
+  const sinceMs = before.state === "unreadable" ? nowMs : timeOfWrite(observedSource.source, { notedMs: latestTimeOf(log), nowMs });
   const source = presentSince(observedSource, sinceMs);
   if (isSameObject && isNewVersion) return { log: { ...log, source }, isNewVersion };
   // Back, or another object with the same annotations, or it may have been another meanwhile: whatever was uninterrupted no longer is.

@@ -1,6 +1,7 @@
 // What the rotation controller watches, and which sets a change concerns.
 import {
   type Cache,
+  type Change,
   type ControllerScope,
   type DeepReadonly,
   defineKind,
@@ -9,11 +10,14 @@ import {
   nameOf,
   type ObjectKey,
   resourceOf,
+  Secret,
   statesOf,
 } from "@keyturn/runtime";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import { jwksConfigKind, keepPublisher, type KeyPublisher } from "../../key-publication.ts";
-import { RotationTarget } from "./api.ts";
+import { highestVersion, RotationTarget } from "./api.ts";
+import { recordName } from "./history.ts";
+import type { RecordObservation, TargetObservation } from "./observe.ts";
 import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
 
 /** What publishes keys, as far as rotation looks at it. */
@@ -24,6 +28,30 @@ export interface Looked<V> extends Pick<Cache<V>, "identity" | "byIndex"> {
   /** All of them, or those of one namespace. */
   entries(namespace?: string): Iterable<readonly [ObjectKey, V]>;
   get(key: ObjectKey): V | undefined;
+}
+
+/** The sets whose sources have been looked at, and how often those have changed since. */
+class LookedSources {
+  readonly #changes = new Map<ObjectKey, number>();
+
+  /** How often a set's source has changed since the last look; infinite before the first one. One that changed twice may have been another in between. */
+  changesOf(set: ObjectKey): number {
+    return this.#changes.get(set) ?? Number.POSITIVE_INFINITY;
+  }
+
+  changed(set: ObjectKey, times: number): void {
+    const known = this.#changes.get(set);
+    if (known !== undefined) this.#changes.set(set, known + times);
+  }
+
+  /** A look is over; when it began there were so many changes. */
+  looked(set: ObjectKey, changes: number): void {
+    this.#changes.set(set, Math.max(0, (this.#changes.get(set) ?? 0) - changes));
+  }
+
+  forget(set: ObjectKey): void {
+    this.#changes.delete(set);
+  }
 }
 
 /** What an observation is made from. */
@@ -57,7 +85,7 @@ export const annotationIndexes = {
 } as const;
 
 /** The keys of the targets that want to keep the object of this key. */
-export function wantedBy(targets: RotationWatches["targets"], key: ObjectKey): readonly ObjectKey[] {
+function wantedBy(targets: RotationWatches["targets"], key: ObjectKey): readonly ObjectKey[] {
   const own = targets.get(key);
   return [...(own && own.targetName === undefined ? [key] : []), ...targets.byIndex("object", key)];
 }
@@ -69,7 +97,11 @@ export function setKey(namespace: string | undefined, set: string): ObjectKey {
 }
 
 /** Declares the watches and what they trigger. */
-export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], selects: Selects): RotationWatches {
+export function watchRotation(
+  scope: ControllerScope,
+  kinds: readonly Kind[],
+  selects: Selects,
+): RotationWatches & { readonly looked: LookedSources } {
   const targets = scope.watch(RotationTarget, { keep: targetKeeper(selects), indexes: targetIndexes });
   const watchKind = (kind: Kind): Cache<RotationAnnotations> =>
     // Kinds that a flag adds are others' to install: the rest is rotated without them.
@@ -84,8 +116,10 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
   const publishers = scope.watch(JWKSConfig, { keep: keepPublisher, optional: true });
   scope.trigger(publishers, ({ key }) => setsOf(targets.byIndex("publisher", key)));
   scope.trigger(targets, (change) => statesOf(change).flatMap((target) => (target ? [setKey(nameOf(change.key).namespace, target.set)] : [])));
+  const looked = new LookedSources();
   for (const cache of objects.values()) {
     scope.trigger(cache, (change) => [
+      ...changedSources(change, looked),
       ...statesOf(change).flatMap((annotations) => concernedSets(annotations, change.key, setsOf)),
       // A name that somebody takes or gives back.
       ...(change.type === "updated" ? [] : setsOf(wantedBy(targets, change.key))),
@@ -102,19 +136,55 @@ export function watchRotation(scope: ControllerScope, kinds: readonly Kind[], se
       return scope.isServed(publishers) ? publishers : undefined;
     },
     isWatched,
+    looked,
   };
 }
 
+/** The sets whose source this was, or is: how often it has changed is counted. What a list shows may have changed more than once. */
+function changedSources(change: Change<RotationAnnotations>, looked: LookedSources): readonly ObjectKey[] {
+  const sets = statesOf(change).flatMap(({ source }) => (source ? [setKey(nameOf(change.key).namespace, source.set)] : []));
+  for (const set of new Set(sets)) looked.changed(set, "listed" in change ? 2 : 1);
+  return sets;
+}
+
 function concernedSets(
-  { source, target, record, suspected }: DeepReadonly<RotationAnnotations>,
+  { target, record, suspected }: DeepReadonly<RotationAnnotations>,
   key: ObjectKey,
   setsOf: (keys: readonly ObjectKey[]) => readonly ObjectKey[],
 ): readonly ObjectKey[] {
   const { namespace } = nameOf(key);
   return [
-    ...(source ? [setKey(namespace, source.set)] : []),
     ...(record ? [setKey(namespace, record.set)] : []),
     ...(suspected ? [setKey(namespace, suspected.set)] : []),
     ...(target ? setsOf([target.owner ?? key]) : []),
   ];
+}
+
+// Which numbers versions can have: what has a record's name, or claims a version, shows in the watches alone.
+
+/** The numbers above all that were given out whose record's name somebody else has, or wants. */
+export function takenSeqs(
+  key: ObjectKey,
+  records: readonly RecordObservation[],
+  { watches, targets }: { readonly watches: RotationWatches; readonly targets: readonly TargetObservation[] },
+): readonly number[] {
+  const { namespace = "", name: set } = nameOf(key);
+  const given = [...records.map(({ seq }) => seq), ...targets.flatMap(({ objects }) => objects.map(({ applied }) => applied?.seq ?? 0))];
+  const secrets = watches.objects.get(resourceOf(Secret));
+  const taken: number[] = [];
+  for (let seq = Math.max(0, ...given) + 1; seq <= highestVersion; seq++) {
+    const recordKey = keyOf({ namespace, name: recordName(set, seq) });
+    if (!secrets?.identity(recordKey) && wantedBy(watches.targets, recordKey).length === 0) break;
+    taken.push(seq);
+  }
+  return taken;
+}
+
+/** The highest version in a namespace: an object of a target that was deleted does not say of which set it was, and may be back with its target. */
+export function formerSeq(namespace: string, { objects }: RotationWatches): number {
+  let highest = 0;
+  for (const cache of objects.values()) {
+    for (const [, { target }] of cache.entries(namespace)) highest = Math.max(highest, target?.applied?.seq ?? 0);
+  }
+  return highest;
 }
