@@ -155,7 +155,7 @@ export function importProblems(): readonly string[] {
 }
 
 /** Files of any length: what others begin with, what a build replaces, and what every controller has under the same name. */
-const seams = /\/(index|main|page-files|limits|monitoring|reasons)\.tsx?$|\.(test|fixture)\.tsx?$/;
+const seams = /\/(index|main|page-files|limits|monitoring|reasons|records)\.tsx?$|\.(test|fixture)\.tsx?$/;
 
 /** Below 40 lines a file is usually a function that lost its file. */
 export function tooSmall(path: string, text: string): readonly string[] {

@@ -21,12 +21,12 @@ import { consumersFeature } from "../../packages/keyturn/src/controllers/consume
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 
-export const namespace = "default";
+const namespace = "default";
 
 const installationKey = new Uint8Array(32).fill(7);
 
 /** What happens at the nth write on a workload or on what is remembered. */
-export interface Fault {
+interface Fault {
   readonly at: number;
   readonly what: "killed before" | "killed after" | "unanswered" | "conflict";
 }

@@ -56,7 +56,7 @@ export interface RolloutView {
 }
 
 /** What an inspector's own annotation says of a workload. */
-export interface Marks {
+interface Marks {
   /** What it uses, by name. */
   readonly about: readonly string[];
   /** What it is behind with, in words; undefined if it is not. */
