@@ -74,5 +74,7 @@ $(INSTALLED): package.json package-lock.json packages/*/package.json
 	@tools/check-prerequisites
 	@echo "installing the npm packages (once)"
 	@# Not `npm ci`: it wants the lock file to name the packages of every platform, and some registries do not carry all of them. The lock file is followed and not changed.
-	@npm install --no-save --no-progress --loglevel=error
+	@# No package's own script runs, but that of `node`, which fetches the Node of this platform.
+	@npm install --no-save --ignore-scripts --no-progress --loglevel=error
+	@npm rebuild --loglevel=error node
 	@touch $@

@@ -1,7 +1,8 @@
 // Kinds of other projects that the chart can make objects of: just enough of a definition for the API server to store them. Their own schemas are not checked.
 import { apiVersionOf, CustomResourceDefinition, type KubeObject } from "@keyturn/runtime";
 
-function definition(group: string, kind: string): KubeObject & { readonly spec: object } {
+/** The definition of a kind of others, as above. */
+export function foreignKind(group: string, kind: string, version = "v1"): KubeObject & { readonly spec: object } {
   const plural = `${kind.toLowerCase()}s`;
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
   return {
@@ -16,13 +17,13 @@ function definition(group: string, kind: string): KubeObject & { readonly spec: 
       group,
       scope: "Namespaced",
       names: { kind, plural, singular: kind.toLowerCase() },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
+      versions: [{ name: version, served: true, storage: true, schema }],
     },
   };
 }
 
 /** Of the Prometheus Operator and the vertical autoscaler. */
 export const foreignKinds: readonly KubeObject[] = [
-  ...["ServiceMonitor", "PodMonitor", "PrometheusRule"].map((kind) => definition("monitoring.coreos.com", kind)),
-  definition("autoscaling.k8s.io", "VerticalPodAutoscaler"),
+  ...["ServiceMonitor", "PodMonitor", "PrometheusRule"].map((kind) => foreignKind("monitoring.coreos.com", kind)),
+  foreignKind("autoscaling.k8s.io", "VerticalPodAutoscaler"),
 ];

@@ -1,11 +1,13 @@
 // The chart gives exactly the rights that `keyturn rbac` prints for the same choice, whatever is chosen.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { rbacCommand } from "../../packages/keyturn/src/cli/manifests.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import type { RightsFlag } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
-import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
+import { chartFolder, readObjects, renderChart } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-values.ts";
 import { rightsOf } from "./rights.ts";
 
@@ -121,6 +123,20 @@ test("with split, each controller has a Deployment and a ServiceAccount of its o
       expect(rightsOf(objects, owner)).toEqual(printedRights(flagsOf({ ...choice, controllers: [name] }), owner));
     }
   }
+});
+
+test("the same values give the same rights each time: no template depends on the order of keys, which is another one each time", async () => {
+  const templates = globSync("templates/**/*", { cwd: chartFolder, withFileTypes: true }).filter((entry) => entry.isFile());
+  const unordered = templates.flatMap(({ parentPath, name }) =>
+    readFileSync(join(parentPath, name), "utf8")
+      .split("\n")
+      .filter((line) => /\bkeys [$.]/.test(line) && !line.includes("sortAlpha")),
+  );
+  expect(templates.length).toBeGreaterThan(10);
+  expect(unordered).toEqual([]);
+  const controllers = Object.fromEntries(features.map(({ name }) => [camelCase(name), { enabled: name !== "sidecars" }]));
+  const rendered = await Promise.all(Array.from({ length: 8 }, () => renderChart({ controllers, split: true, namespaces: ["shop"] })));
+  expect(new Set(rendered.map((objects) => JSON.stringify(objects))).size).toBe(1);
 });
 
 test("the agent gets what keyturn rbac prints for it, wherever the namespaces of its scope are", async () => {
@@ -270,6 +286,17 @@ test("people with view, edit and admin get the kinds of the chosen controllers",
   ]);
   expect(JSON.stringify(roles)).toContain("rotationtargets");
   expect(JSON.stringify(roles)).not.toMatch(/jwks|checksums|eventingauths/);
+});
+
+test("people with edit and admin may change checksums only while each is of one namespace alone", async () => {
+  const rulesWith = async (checksum: object): Promise<unknown> => {
+    const objects = await renderChart({ controllers: { checksum } });
+    const roles = objects.filter(({ metadata }) => /-(view|edit)$/.test(metadata.name));
+    return Object.fromEntries(roles.map(({ metadata, ...role }) => [metadata.name, JSON.stringify(role).includes("secretchecksums")]));
+  };
+  expect(await rulesWith({})).toEqual({ "keyturn-view": true, "keyturn-edit": true });
+  expect(await rulesWith({ scope: "team" })).toEqual({ "keyturn-view": true, "keyturn-edit": false });
+  expect(await rulesWith({ scope: "all", publishIn: "gateways" })).toEqual({ "keyturn-view": true, "keyturn-edit": false });
 });
 
 test("people with edit and admin see EventingAuths and may not change them: each stands for an application and a cluster of its own", async () => {

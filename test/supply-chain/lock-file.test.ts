@@ -30,6 +30,27 @@ describe("the lock file of the checkout", () => {
   });
 });
 
+describe("the installation of packages", () => {
+  const read = (file: string): string => readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), "utf8");
+
+  it.each(["Makefile", "Dockerfile", ".github/workflows/ci.yml", ".github/workflows/release.yml"])("runs none of their scripts: %s", (file) => {
+    const commands = read(file)
+      .split("\n")
+      .filter((line) => /\bnpm (?:install|ci|pack|publish|update)\b/.test(line) && !/^\s*@?#/.test(line));
+    expect(commands.filter((line) => !line.includes("--ignore-scripts"))).toEqual([]);
+    expect(commands.length > 0).toBe(file !== ".github/workflows/ci.yml");
+  });
+
+  it("runs one by name, which fetches Node; whoever else has one does without", () => {
+    const scripts = read("Makefile").match(/npm rebuild.*/g);
+    expect(scripts).toEqual(["npm rebuild --loglevel=error node"]);
+    expect(JSON.parse(read("package.json"))).toMatchObject({ allowScripts: { node: true } });
+    const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>> };
+    const withScript = Object.entries(packages).flatMap(([folder, { hasInstallScript = false }]) => (hasInstallScript ? [folder] : []));
+    expect(withScript).toEqual(["node_modules/esbuild", "node_modules/node"]);
+  });
+});
+
 describe("a lock file", () => {
   it("passes when everything is exact", () => {
     expect(problemsWith({})).toEqual([]);

@@ -10,8 +10,9 @@ import { soon, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vite
 import { isApiError, type Kind } from "@keyturn/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { servesOthers, tenantNamespace } from "./bank.ts";
-import { type Poison, poisonedObjects } from "./poisoned-objects.ts";
-import { type Actor, actor, Tenancy } from "./tenancy.ts";
+import { type Poison, poisonedObjects, poisonedResources } from "./poisoned-objects.ts";
+import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
+import { type Actor, actor, rulesFor, Tenancy } from "./tenancy.ts";
 
 const cluster = useCluster(everything);
 const namespace = "poison";
@@ -24,6 +25,14 @@ let mallory: Actor;
 beforeAll(async () => {
   tenancy = await Tenancy.start(cluster());
   mallory = await actor(cluster(), "mallory", await tenantNamespace(cluster(), namespace), "edit");
+  // Of kinds of which no role of the chart gives anybody the right to write them.
+  const more = rulesFor(
+    ["operator.kyma-project.io", "kymas"],
+    ["operator.kyma-project.io", "eventingauths"],
+    ["networking.istio.io", "proxyconfigs"],
+    ["argoproj.io", "rollouts"],
+  );
+  await actor(cluster(), "mallory", namespace, more);
   await soon(() => mallory.client.request({ method: "GET", path: `/apis/keyturn.io/v1alpha1/namespaces/${namespace}/jwksconfigs` }));
   await servesOthers(cluster());
 });
@@ -81,6 +90,14 @@ test("every object of the corpus that the API server takes", { timeout: 1_800_00
   expect(slow).toEqual([]);
   expect([...taken.keys()].toSorted()).toEqual([...new Set(corpus.map(({ kind }) => kind))].toSorted());
   expect([...taken.values()].reduce((sum, each) => sum + each, 0)).toBeGreaterThan(corpus.length / 2);
+});
+
+test("the corpus has every kind that is watched, but for those that only the cluster's administrator may write", () => {
+  const flags = { "sidecars.argo-rollouts": "true", "jwks.serving": "true" };
+  const watched = controllersOf(features, flags, {}).flatMap(({ access }) => access.filter(({ verbs }) => verbs.includes("watch")));
+  const named = watched.map(({ kind: { plural, group } }) => (group === "" ? plural : `${plural}.${group}`));
+  const administrators = ["namespaces", "mutatingwebhookconfigurations.admissionregistration.k8s.io"];
+  expect([...poisonedResources, ...administrators].toSorted()).toEqual([...new Set(named)].toSorted());
 });
 
 test("a turn that takes long is noticed, however busy the machine is", async () => {

@@ -1,29 +1,17 @@
 // What each user of a cluster can make an installation do to others: nothing. Everything is switched on, and whoever attacks is a real user of the API server.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { ConfigMap, Deployment, type Kind, type KubeObject, keyOf, Secret, Service } from "@keyturn/runtime";
+import { ConfigMap, Deployment, type Kind, type KubeObject, Pod, ReplicaSet, Secret, Service } from "@keyturn/runtime";
 import { everything } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { adoptAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { objectProof, sealOf } from "../../packages/keyturn/src/controllers/rotation/seal.ts";
-import { restartedAtAnnotation, rolloutLabel, rolloutLabelValue } from "../../packages/keyturn/src/workloads/annotations.ts";
-import {
-  deployment,
-  encoded,
-  isReady,
-  jwksConfig,
-  object,
-  openBank,
-  pictureOf,
-  rotationTarget,
-  runtime,
-  servesOthers,
-  source,
-  tenantNamespace,
-} from "./bank.ts";
+import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { attacks, put } from "./attacks.ts";
+import { encoded, isReady, jwksConfig, object, openBank, pictureOf, rotationTarget, runtime, servesOthers, tenantNamespace } from "./bank.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { type Actor, actor, installation, rulesFor, Tenancy } from "./tenancy.ts";
 
@@ -38,165 +26,6 @@ beforeAll(async () => {
   await soon(async () => expect(await mallory.client.list(JWKSConfig, { namespace: "evil" })).toBeDefined());
 });
 afterAll(() => tenancy[Symbol.asyncDispose]());
-
-const put = (who: Actor, kind: Kind, what: KubeObject): Promise<unknown> => who.client.create(kind, what);
-
-const domain = "rotator.k8s.telekom.com";
-const ours = { "app.kubernetes.io/managed-by": "keyturn" };
-const owners = [
-  `rotationtargets.${domain}/bank/live`,
-  "jwksconfigs.keyturn.io/bank/tokens",
-  "jwks.rieset.io/bank/old",
-  "namespaces/bank",
-  `eventingauths.operator.kyma-project.io/${runtime.namespace}/${runtime.name}`,
-];
-
-/** What carries the marks of somebody else's objects: of every owner there is, in every kind that is kept for one. */
-function forgeries(namespace: string): readonly (readonly [Kind, KubeObject])[] {
-  const seal = sealOf(randomBytes(32));
-  return owners.flatMap((owner, index) => {
-    const proof = objectProof(
-      seal,
-      { setKey: keyOf({ namespace: "bank", name: "vault" }), targetKey: keyOf({ namespace: "bank", name: "live" }) },
-      { seq: 2, digest: "00", atMs: 0 },
-    );
-    const annotations = {
-      "keyturn.io/owner": owner,
-      [`${domain}/version`]: "2",
-      [`${domain}/digest`]: "00",
-      [`${domain}/applied-at`]: "2026-01-01T00:00:00.000Z",
-      [`${domain}/proof`]: proof,
-      "keyturn.io/jwks-history": "[]",
-    };
-    const metadata = { namespace, name: `forged-${index}`, labels: ours, annotations };
-    const forged = deployment(namespace, `forged-${index}`, ours);
-    return [
-      [ConfigMap, { metadata, data: { "jwks.json": '{"keys":[]}' } }],
-      [Secret, { metadata, data: { key: encoded("forged") } }],
-      [Service, { metadata, spec: { ports: [{ port: 80 }] } }],
-      [Deployment, { ...forged, metadata: { ...forged.metadata, annotations } }],
-    ] as const;
-  });
-}
-
-/** Each gets a namespace of its own, as large as `evil`. */
-const attacks: readonly (readonly [string, (who: Actor, namespace: string) => Promise<unknown>])[] = [
-  ["the marks of all others' objects", (who, namespace) => Promise.all(forgeries(namespace).map(([kind, forged]) => put(who, kind, forged)))],
-  [
-    "records of others' versions, and names of the installation's own objects",
-    (who, namespace) =>
-      Promise.all([
-        put(
-          who,
-          Secret,
-          object("v1", "Secret", { namespace, name: "keyturn-installation-key" }, { data: { key: randomBytes(32).toString("base64") } }),
-        ),
-        ...["vault-1", "vault-2", "vault-9007199254740992"].map((name) =>
-          put(
-            who,
-            Secret,
-            object(
-              "v1",
-              "Secret",
-              {
-                namespace,
-                name,
-                labels: ours,
-                annotations: { [`${domain}/version`]: "9007199254740991", [`${domain}/rotation-set`]: "vault", [`${domain}/log`]: "[]" },
-              },
-              { type: `${domain}/version`, data: { content: encoded("x") } },
-            ),
-          ),
-        ),
-        put(who, ConfigMap, object("v1", "ConfigMap", { namespace, name: "keyturn-restarts" }, { data: { restarts: "[]" } })),
-      ]),
-  ],
-  [
-    "a set, a target and a source of others' names",
-    (who, namespace) =>
-      Promise.all([
-        put(who, Secret, source(namespace, "vault", "evil")),
-        ...["live", "before"].map((name, index) =>
-          cluster().client.create(
-            kindOfTarget,
-            rotationTarget(namespace, name, { rotationSet: "vault", rotationOrder: index + 1, deletionMode: "cascade" }),
-          ),
-        ),
-      ]),
-  ],
-  [
-    "names that lead out of the namespace",
-    (who, namespace) =>
-      Promise.all(
-        [
-          "..",
-          ".",
-          "../../bank/configmaps/tokens-jwks",
-          "..%2f..%2fbank%2fconfigmaps%2ftokens-jwks",
-          "bank/tokens-jwks",
-          "x/status",
-          "a?force=true",
-          "a#b",
-          "a\r\nx: y",
-        ].map((odd, index) =>
-          put(
-            who,
-            JWKS,
-            object(
-              "rieset.io/v1alpha1",
-              "JWKS",
-              { namespace, name: `way-out-${index}` },
-              { spec: { certificateSecret: odd, configMapName: odd, nginxConfigMapName: `${odd}x` } },
-            ),
-          ),
-        ),
-      ),
-  ],
-  [
-    "a certificate of others' Secrets",
-    async (who, namespace) => {
-      await put(
-        who,
-        JWKSConfig,
-        jwksConfig(namespace, "tokens", { certificateSecret: "signer", configMapName: "tokens-jwks", mergedConfigMaps: ["old-jwks"] }),
-      );
-      await put(
-        who,
-        JWKS,
-        object(
-          "rieset.io/v1alpha1",
-          "JWKS",
-          { namespace, name: "old" },
-          { spec: { certificateSecret: "../bank/signer", configMapName: "old-jwks" } },
-        ),
-      );
-    },
-  ],
-  [
-    "a rollout that never ends, and the injector's configuration",
-    (who, namespace) =>
-      Promise.all([
-        put(
-          who,
-          Deployment,
-          deployment(
-            namespace,
-            "stuck",
-            { [rolloutLabel]: rolloutLabelValue },
-            { [restartedAtAnnotation]: "2020-01-01T00:00:00Z", "sidecar.istio.io/inject": "false" },
-          ),
-        ),
-        ...["istio-sidecar-injector", "istio-sidecar-injector-x", "istio"].map((name) =>
-          put(
-            who,
-            ConfigMap,
-            object("v1", "ConfigMap", { namespace, name, labels: { "istio.io/rev": "default" } }, { data: { values: "{}", mesh: "{}" } }),
-          ),
-        ),
-      ]),
-  ],
-];
-const kindOfTarget: Kind = { group: domain, version: "v1", kind: "RotationTarget", plural: "rotationtargets", namespaced: true };
 
 describe("with ClusterRole edit in one namespace", () => {
   test.each(attacks)("%s: nothing of others changes, and they are served", async (_name, attack) => {
@@ -240,7 +69,7 @@ describe("with ClusterRole edit in one namespace", () => {
 describe("with our kinds alone", () => {
   let dave: Actor;
   beforeAll(async () => {
-    const rules = rulesFor(["keyturn.io", "jwksconfigs"], ["rieset.io", "jwks"], [domain, "rotationtargets"]);
+    const rules = rulesFor(["keyturn.io", "jwksconfigs"], ["rieset.io", "jwks"], [RotationTarget.group, "rotationtargets"]);
     dave = await actor(cluster(), "dave", "bank", rules);
   });
 
@@ -287,22 +116,69 @@ describe("with our kinds alone", () => {
       );
       await put(
         dave,
-        kindOfTarget,
+        RotationTarget,
         rotationTarget("bank", `take-${name}`, { rotationSet: "vault", rotationOrder: 10 + names.indexOf(name), targetName: name }),
       );
     }
     for (const name of names) {
       await soon(async () => expect(await conditionsOf(JWKSConfig, name)).toMatch(/"Ready":"False/));
-      await soon(async () => expect(await conditionsOf(kindOfTarget, `take-${name}`)).toMatch(/"Ready":/));
+      await soon(async () => expect(await conditionsOf(RotationTarget, `take-${name}`)).toMatch(/"Ready":/));
     }
     await tenancy.isIdle();
     expect(await read()).toEqual(before);
     const seen = JSON.stringify([
       await dave.client.list(JWKSConfig, { namespace: "bank" }),
-      await dave.client.list(kindOfTarget, { namespace: "bank" }),
+      await dave.client.list(RotationTarget, { namespace: "bank" }),
     ]);
     expect(seen).not.toContain("hunter2-of-the-bank");
     expect(seen).not.toContain(encoded("hunter2-of-the-bank"));
+  });
+});
+
+describe("with Kymas and EventingAuths in a namespace of one's own", () => {
+  test("an object that is called as another's runtime gets none of its credentials, takes none away, and cannot claim its application", async () => {
+    const kinds = ["kymas", "eventingauths"].map((plural) => ["operator.kyma-project.io", plural] as const);
+    const kim = await actor(cluster(), "kim", "evil", rulesFor(...kinds));
+    const before = await pictureOf(cluster());
+    const victim = await cluster().client.get<EventingAuth>(EventingAuth, runtime);
+    const uuid = victim?.status?.iasApplication?.uuid ?? "";
+    expect(uuid).not.toBe("");
+    const name = { namespace: "evil", name: runtime.name };
+    const Kyma: Kind = { group: "operator.kyma-project.io", version: "v1beta2", kind: "Kyma", plural: "kymas", namespaced: true };
+    await put(kim, Kyma, object("operator.kyma-project.io/v1beta2", "Kyma", name, { spec: { channel: "regular" } }));
+    await soon(async () => expect(await kim.client.get(EventingAuth, name)).toBeDefined());
+    await kim.client.mergePatch(EventingAuth, name, { metadata: { annotations: { [adoptAnnotation]: uuid } } });
+    await soon(async () => expect(JSON.stringify(await kim.client.get(EventingAuth, name))).toContain("nothing is done for this one"));
+    expect(await pictureOf(cluster())).toEqual(before);
+    await kim.client.delete(Kyma, name);
+    await soon(async () => expect(await cluster().client.get(EventingAuth, name)).toBeUndefined());
+    await servesOthers(cluster());
+    await tenancy.isIdle();
+    expect(await pictureOf(cluster())).toEqual(before);
+    expect(await isReady(cluster(), EventingAuth, runtime)).toBe(true);
+  });
+});
+
+describe("with pods alone", () => {
+  test("pods that look like those of another namespace's workload, and say that they are, cause no restart there", async () => {
+    const paul = await actor(cluster(), "paul", "evil", rulesFor(["", "pods"]));
+    const { items } = await cluster().client.list(ReplicaSet, { namespace: "bank" });
+    const set = items.find(({ metadata }) => metadata.name.startsWith("web-"))?.metadata;
+    const before = await pictureOf(cluster());
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: set?.name ?? "", uid: set?.uid ?? "", controller: true };
+    const annotations = { "sidecar.istio.io/status": '{"containers":["istio-proxy"],"initContainers":["istio-init"],"revision":"default"}' };
+    for (const image of ["docker.io/istio/proxyv2:1.0.0", `${"x/".repeat(100)}:1`, "istio/proxyv2"]) {
+      const name = `web-${image.length}`;
+      const metadata = { namespace: "evil", name, labels: { app: "web", ...set?.labels }, annotations, ownerReferences: [owner] };
+      const containers = ["app", "istio-proxy"].map((container) => ({ name: container, image }));
+      await put(paul, Pod, object("v1", "Pod", metadata, { spec: { containers } }));
+    }
+    await servesOthers(cluster());
+    await tenancy.isIdle();
+    expect(await pictureOf(cluster())).toEqual(before);
+    await expect(put(paul, Pod, object("v1", "Pod", { namespace: "bank", name: "web-x" }, { spec: { containers: [] } }))).rejects.toMatchObject({
+      status: 403,
+    });
   });
 });
 
@@ -385,11 +261,14 @@ describe("whoever looks at what tenants wrote", () => {
 });
 
 describe("from any pod", () => {
-  test("500 idle connections keep no probe from being answered", async () => {
+  test.each([
+    ["one address", () => "127.0.0.2"],
+    ["an address each", (index: number) => `127.0.${2 + Math.floor(index / 250)}.${1 + (index % 250)}`],
+  ])("500 idle connections from %s keep no probe from being answered", async (_from, addressOf) => {
     const sockets: Socket[] = [];
     try {
       for (let index = 0; index < 500; index++) {
-        const socket = connect({ host: "127.0.0.1", port: tenancy.healthPort, localAddress: "127.0.0.2" });
+        const socket = connect({ host: "127.0.0.1", port: tenancy.healthPort, localAddress: addressOf(index) });
         socket.on("error", () => socket.destroy());
         sockets.push(socket);
         await once(socket, "connect");

@@ -44,23 +44,39 @@ const texts: Readonly<Record<string, (length: number) => string>> = {
 
 /** Annotations that are read, by any controller. */
 const annotations = [
+  "keyturn.io/abandon",
+  "keyturn.io/adopt-application",
+  "keyturn.io/algorithm",
+  "keyturn.io/application-asked-at",
+  "keyturn.io/applied",
+  "keyturn.io/give-up-versions",
+  "keyturn.io/identity-provider",
+  "keyturn.io/jwks-history",
+  "keyturn.io/key-id",
   "keyturn.io/owner",
   "keyturn.io/paused",
+  "keyturn.io/publish-before",
+  "keyturn.io/recent-peaks",
+  "keyturn.io/replace-applications-at",
   "keyturn.io/revoke",
-  "keyturn.io/jwks-history",
-  "keyturn.io/give-up-versions",
-  "keyturn.io/applied",
+  "keyturn.io/sidecar-restarted-for",
   "nginx.ingress.kubernetes.io/version",
-  `${domain}/rotation-set`,
-  `${domain}/watch-path`,
-  `${domain}/rotate-path`,
-  `${domain}/log`,
+  `${domain}/applied-at`,
   `${domain}/digest`,
+  `${domain}/log`,
+  `${domain}/proof`,
+  `${domain}/rotate-path`,
+  `${domain}/rotation-set`,
+  `${domain}/seen-at`,
   `${domain}/version`,
+  `${domain}/watch-digest`,
+  `${domain}/watch-path`,
   "fortsa.scaffidi.net/restartedAt",
-  "sidecar.istio.io/status",
   "proxy.istio.io/config",
+  "sidecar.istio.io/status",
 ];
+/** So many share the room that there is, so that each is long. */
+const together = 15;
 
 interface Place {
   readonly apiVersion: string;
@@ -77,7 +93,7 @@ const podSpec = { containers: [{ name: "app", image: "example.com/app:1" }] };
 const template = { metadata: { labels: { app: "poison" } }, spec: podSpec };
 const workload = { selector: { matchLabels: { app: "poison" } }, template };
 
-/** A valid object of every kind that a tenant may write and that is watched. */
+/** A valid object of every kind that is watched, but for those that only the cluster's administrator may write. */
 const places: readonly Place[] = [
   {
     apiVersion: "v1",
@@ -128,6 +144,20 @@ const places: readonly Place[] = [
     resource: "jwks.rieset.io",
     rest: { spec: { certificateSecret: "poison", configMapName: "poison-jwks" } },
   },
+  {
+    apiVersion: "operator.kyma-project.io/v1beta2",
+    kind: "Kyma",
+    resource: "kymas.operator.kyma-project.io",
+    rest: { spec: { channel: "regular" } },
+  },
+  { apiVersion: "operator.kyma-project.io/v1alpha1", kind: "EventingAuth", resource: "eventingauths.operator.kyma-project.io", rest: { spec: {} } },
+  {
+    apiVersion: "networking.istio.io/v1beta1",
+    kind: "ProxyConfig",
+    resource: "proxyconfigs.networking.istio.io",
+    rest: { spec: { image: { imageType: "debug" }, environmentVariables: { A: "b" } } },
+  },
+  { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", resource: "rollouts.argoproj.io", rest: { spec: { ...workload, replicas: 0 } } },
   ...["SecretCheckSum", "IngressCheckSum"].map((kind) => ({
     apiVersion: "tengine.taobao.org/v1",
     kind,
@@ -137,6 +167,9 @@ const places: readonly Place[] = [
     marks: { "keyturn.io/owner": "namespaces/poison" },
   })),
 ];
+
+/** Of which kinds there are some. */
+export const poisonedResources: readonly string[] = places.map(({ resource }) => resource);
 
 let count = 0;
 
@@ -189,6 +222,17 @@ function named(): readonly Poison[] {
       type: `${domain}/version`,
     });
   return [
+    // Nobody has said how long the texts in these may be.
+    ...["ProxyConfig", "Rollout"].flatMap((kind) =>
+      ["spaces", "digits", "nested objects"].map((what) =>
+        poison(`a megabyte of ${what}`, placeOf(kind), {
+          rest: { spec: { ...workload, replicas: 0, environmentVariables: { A: texts[what]?.(1_000_000) } } },
+        }),
+      ),
+    ),
+    poison("20,000 variables", placeOf("ProxyConfig"), {
+      rest: { spec: { environmentVariables: Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`V${index}`, "x"])) } },
+    }),
     ...Object.entries(texts).flatMap(([what, text]) => [
       poison(`a tls.crt of ${what}`, secret, { rest: { data: { "tls.crt": base64(text(dataBytes)), "tls.key": base64("x") } } }),
       poison(`a tls.crt that is just short enough, of ${what}`, secret, {
@@ -278,14 +322,17 @@ function named(): readonly Poison[] {
 
 /** What any object can have in its metadata. */
 function inMetadata(): readonly Poison[] {
-  const each = Math.floor(annotationBytes / annotations.length) - 100;
+  const each = Math.floor(annotationBytes / together) - 100;
   const kinds = Object.values(texts);
   return places.flatMap((place) => [
-    // Each annotation meets another text in each of them.
-    ...[0, 3, 6, 9].map((turn) => {
-      const values = annotations.map((key, index) => [key, kinds[(index + turn) % kinds.length]?.(each)]);
-      return poison(`long annotations, turned by ${turn}`, place, { metadata: { annotations: { ...place.marks, ...Object.fromEntries(values) } } });
-    }),
+    // Each annotation meets other texts in each of them.
+    ...[0, 3, 6, 9].flatMap((turn) =>
+      [0, together].map((first) => {
+        const values = annotations.slice(first, first + together).map((key, index) => [key, kinds[(index + turn) % kinds.length]?.(each)]);
+        const what = `long annotations from ${annotations[first]} on, turned by ${turn}`;
+        return poison(what, place, { metadata: { annotations: { ...place.marks, ...Object.fromEntries(values) } } });
+      }),
+    ),
     poison("10,000 annotations", place, {
       metadata: { annotations: Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`keyturn.io/a${index}`, "x"])) },
     }),

@@ -10,7 +10,7 @@ import * as z from "zod";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { renderChart } from "../../tools/chart-rendering.ts";
-import { foreignKinds } from "../chart/foreign-kinds.ts";
+import { foreignKind, foreignKinds } from "../chart/foreign-kinds.ts";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
 /** Where the chart is installed. */
@@ -87,13 +87,17 @@ export class Tenancy implements AsyncDisposable {
         rotation: { enabled: true },
         jwks: { enabled: true, serving: true, reconcileInterval: "0s", reconcilesPerMinute: 0, configmapInterval: "0s" },
         checksum: { enabled: true, settle: "0s" },
-        sidecars: { enabled: true, istiodConfigReadDelay: "0s", annotationCooldown: "0s" },
+        sidecars: { enabled: true, argoRollouts: true, istiodConfigReadDelay: "0s", annotationCooldown: "0s" },
       },
       health: { port: ports.health },
       metrics: { port: ports.metrics },
     };
     await cluster.apply([installation, istiod.settings.namespace].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })));
-    await cluster.apply(foreignKinds);
+    await cluster.apply([
+      ...foreignKinds,
+      foreignKind("networking.istio.io", "ProxyConfig", "v1beta1"),
+      foreignKind("argoproj.io", "Rollout", "v1alpha1"),
+    ]);
     await cluster.apply(readFileSync(fileURLToPath(new URL("../../examples/issue/kyma-crd.yaml", import.meta.url)), "utf8"));
     await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", ...istiod.configMap() });
     await cluster.apply({ apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration", ...istiod.revisionConfiguration() });

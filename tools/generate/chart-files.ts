@@ -108,10 +108,16 @@ function chartAlerts(registry: readonly Feature[]): Readonly<Record<string, stri
   );
 }
 
-/** The served kinds for the roles that people get. `edit` is whether people with the cluster's role of that name may change the kind. */
+/** The served kinds for the roles that people get. `edit` is whether people with the cluster's role of that name may change the kind; with `onlyIf`, as long as the controller's values are these. */
 function chartKinds(registry: readonly Feature[]): string {
-  const rows = registry.flatMap(({ name, kinds, operatorsOwn = [] }) =>
-    kinds.map((kind) => ({ feature: camelCase(name), group: kind.group, resource: kind.plural, edit: !operatorsOwn.includes(kind) })),
+  const rows = registry.flatMap(({ name, kinds, operatorsOwn = [], operatorsOwnUnless: flag }) =>
+    kinds.map((kind) => ({
+      feature: camelCase(name),
+      group: kind.group,
+      resource: kind.plural,
+      edit: !operatorsOwn.includes(kind),
+      ...(flag && { onlyIf: { [camelCase(flag.name.slice(name.length + 1))]: flag.default } }),
+    })),
   );
   return yamlLines("Which kinds belong to which controller, and whether the cluster's roles `edit` and `admin` may change them.", rows);
 }

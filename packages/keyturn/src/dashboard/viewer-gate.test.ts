@@ -61,6 +61,24 @@ it("refuses everybody else in a way of its own, and asks nobody for those who fa
   expect(await enter("x", "b")).toEqual([401, "token"]);
 });
 
+it("lets those go on whose token was good, whoever else tries tokens from the same address", async () => {
+  let isTakenBack = false;
+  const access: AccessCheck = {
+    ...answering(),
+    known: (bearer) => (bearer === "good" ? { decision: isTakenBack ? { type: "unknown" } : allowed(), isFresh: false } : undefined),
+    check: async (bearer) => (bearer === "good" && !isTakenBack ? allowed() : { type: "unknown" }),
+  };
+  const gate = new ViewerGate(access, { failures: { burst: 2, perMs: 1e-9 }, clock: new VirtualClock() });
+  const enter = (bearer: string): Promise<unknown> =>
+    gate.enter(bearer, "the ingress").then(
+      ({ user }) => user,
+      (error: unknown) => (error instanceof RefusedRequest ? error.refused.status : error),
+    );
+  expect([await enter("a"), await enter("b"), await enter("c"), await enter("good"), await enter("good")]).toEqual([401, 401, 429, "u", "u"]);
+  isTakenBack = true;
+  expect(await enter("good")).toBe(429);
+});
+
 // One question for many who ask.
 
 it("asks once while an answer is on its way or fresh, and again after that or a failure", async () => {

@@ -37,9 +37,10 @@ export class ViewerGate {
 
   async #decision(bearer: string, client: string): Promise<AccessDecision> {
     const known = this.#access.known(bearer);
-    // Only those whose token is not known to be good are slowed down: behind the same address others go on.
-    if (known?.type === "allowed") return known;
-    if (!this.#failures.allows(client)) {
+    const wasGood = known?.decision.type === "allowed";
+    if (wasGood && known.isFresh) return known.decision;
+    // Only those are slowed down whose token was not good when it was last looked at: behind the same address others go on.
+    if (!wasGood && !this.#failures.allows(client)) {
       throw refusedForNow(429, "rate", { error: "too many tokens that are not good", retryAfterSeconds: this.#failures.retryAfterSeconds });
     }
     const decision = await this.#access.check(bearer);

@@ -125,8 +125,8 @@ export type AccessDecision =
 export interface AccessCheck {
   /** What the page is to ask for. */
   readonly access: "secret" | "token";
-  /** What is known without asking anybody; undefined if somebody would have to be asked. */
-  known(bearer: string): AccessDecision | undefined;
+  /** What was found last; somebody has to be asked again unless it `isFresh`. */
+  known(bearer: string): { readonly decision: AccessDecision; readonly isFresh: boolean } | undefined;
   /** Asks if need be. Never rejects. */
   check(bearer: string): Promise<AccessDecision>;
   /** Whether the owner may list a kind that is not drawn, such as Events, in this namespace. Never rejects. */
@@ -183,8 +183,10 @@ export class TokenAccess implements AccessCheck {
     this.#options = options;
   }
 
-  known(bearer: string): AccessDecision | undefined {
-    return this.#fresh(digestOf(bearer))?.decision;
+  known(bearer: string): ReturnType<AccessCheck["known"]> {
+    const digest = digestOf(bearer);
+    const remembered = this.#remembered.get(digest);
+    return remembered && { decision: remembered.decision, isFresh: this.#fresh(digest) !== undefined };
   }
 
   async check(bearer: string): Promise<AccessDecision> {
@@ -325,7 +327,12 @@ export function secretAccess(): { readonly secret: string; readonly access: Acce
     timingSafeEqual(digest(bearer), digest(secret)) ? { type: "allowed", viewer: { user: undefined, rights: unlimitedRights } } : { type: "unknown" };
   return {
     secret,
-    access: { access: "secret", known: decision, check: async (bearer) => decision(bearer), mayList: async () => true },
+    access: {
+      access: "secret",
+      known: (bearer) => ({ decision: decision(bearer), isFresh: true }),
+      check: async (bearer) => decision(bearer),
+      mayList: async () => true,
+    },
   };
 }
 

@@ -31,6 +31,8 @@ export interface Feature {
   readonly reasons: ReasonTable;
   /** Those of its kinds that the cluster's roles `edit` and `admin` may not change: what is made for them is not their owners'. Default none. */
   readonly operatorsOwn?: readonly CustomKind[];
+  /** That holds for all its kinds unless this flag has its default, because with another value one object counts for several namespaces. Default: it does not. */
+  readonly operatorsOwnUnless?: Flag;
   /** The chart's alerts if the feature is on. */
   readonly alerts: readonly Alert[];
   /** Its row of the Grafana dashboard. */

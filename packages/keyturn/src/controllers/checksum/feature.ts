@@ -32,6 +32,7 @@ export const checksumFeature: Feature = {
   ],
   metrics: checksumMetrics,
   kinds: [SecretCheckSum, IngressCheckSum],
+  operatorsOwnUnless: checksumFlags.scope,
   reasons: checksumReasons,
   alerts: checksumAlerts,
   panels: checksumPanels,

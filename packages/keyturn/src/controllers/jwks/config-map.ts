@@ -274,11 +274,17 @@ export function* readingStatus({ keys = [] }: JwksStatus = {}): Generator<undefi
   }
 }
 
-/** The key anew from its certificates or numbers, so that nothing is published that was not made here. */
-function entryOfStatus({ kid, algorithm: alg, certificates, publicKey }: KeyStatus): KeyEntry | undefined {
-  if (!certificates) return foreignEntryOf({ ...publicKey, kid, alg });
-  const chain = readCertificateChain(certificates);
-  return chain && certifiedEntry(chain, { kid, alg });
+const statusRead = new WeakMap<KeyStatus, { readonly entry: KeyEntry | undefined }>();
+
+/** The key anew from its certificates or numbers, so that nothing is published that was not made here; remembered by the status's own object, which never changes. */
+function entryOfStatus(key: KeyStatus): KeyEntry | undefined {
+  const { kid, algorithm: alg, certificates, publicKey } = key;
+  const known = statusRead.get(key);
+  if (known) return known.entry;
+  const chain = certificates && readCertificateChain(certificates);
+  const entry = certificates ? chain && certifiedEntry(chain, { kid, alg }) : foreignEntryOf({ ...publicKey, kid, alg });
+  statusRead.set(key, { entry });
+  return entry;
 }
 
 /** The copy of the history beside a document; undefined if there is none, or the document was edited. */
