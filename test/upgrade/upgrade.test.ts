@@ -19,7 +19,7 @@ const chosen = features.filter(({ name }) => ["rotation", "jwks", "checksum"].in
  * Notes of the operator to itself, which a new release may write in its own form. The digest of what was applied covers the owner's uid, which is another one
  * in a restored cluster.
  */
-const notes = new Set(["keyturn.io/applied", "keyturn.io/jwks-history", "rotator.k8s.telekom.com/log"]);
+const notes = new Set(["keyturn.io/applied", "keyturn.io/jwks-history", "rotator.k8s.telekom.com/log", "rotator.k8s.telekom.com/proof"]);
 
 /** What must not change: everything but the status and the operator's notes. */
 function contentOf(object: RecordedObject): object {
