@@ -23,10 +23,12 @@ it("keyturn dev starts a cluster, shows all steps at work on the examples, and l
   await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)));
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
   await access(kubeconfig);
-  // On a real node the keys come from nginx, through its Service.
+  // On a real node the page is reached through its Service, and so are the keys, which nginx serves.
   if (realPodsObstacle() === undefined) {
-    const url = await soon(() => z.url().parse(/through their Service: (\S+)/.exec(keyturn.output.out)?.[1]));
-    await soon(async () => expect((await fetch(url)).status).toBe(200));
+    for (const service of [/the dashboard, through its Service: (\S+)/, /through their Service: (\S+)/]) {
+      const url = await soon(() => z.url().parse(service.exec(keyturn.output.out)?.[1]));
+      await soon(async () => expect((await fetch(url)).status).toBe(200));
+    }
   }
   keyturn.kill("SIGINT");
   expect(await keyturn.exit).toBe(0);

@@ -1,15 +1,26 @@
 // What the operator does, for real: nginx serves a JWKS through its Service, a gateway with an agent takes over certificates, while clients in other pods ask all the time; workloads are restarted.
-import { connect, createServer } from "node:net";
 import { Secret } from "@keyturn/runtime";
-import { clusterFilesIn, createAuthority, hostSocket, type KeyPair, nodeNetwork } from "@keyturn/runtime/testing";
+import { createAuthority, type KeyPair, serveFromHost } from "@keyturn/runtime/testing";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it } from "vitest";
-import * as z from "zod";
 import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { authority, certificateFor } from "../agent/agent-namespace.ts";
 import { install, release } from "../install/installed-chart.ts";
-import { nginxImages, sidecarTags, workloadImage } from "./images.ts";
-import { condition, fetchService, isReady, istiodPort, PodClient, podsOf, read, restricted, restrictedNamespace, usePods } from "./pods.ts";
+import { keyturnImage, nginxImages, sidecarTags, workloadImage } from "./images.ts";
+import {
+  condition,
+  fetchService,
+  fetchWithin,
+  isReady,
+  istiodPort,
+  PodClient,
+  podsOf,
+  read,
+  restricted,
+  restrictedNamespace,
+  usePods,
+} from "./pods.ts";
+import { watchRollouts } from "./rollouts.ts";
 
 const cluster = usePods();
 const wait = ["--wait", "--timeout=5m"] as const;
@@ -177,56 +188,19 @@ describe("an agent beside a gateway", () => {
 
 describe("workloads with a sidecar that is behind", () => {
   const names = ["one", "two", "three"] as const;
-  const deploymentSchema = z.object({
-    metadata: z.object({ name: z.string(), generation: z.number() }),
-    spec: z.object({ template: z.object({ metadata: z.object({ annotations: z.record(z.string(), z.string()).default({}) }) }) }),
-    status: z.object({
-      observedGeneration: z.number().default(0),
-      updatedReplicas: z.number().default(0),
-      replicas: z.number().default(0),
-      availableReplicas: z.number().default(0),
-    }),
-  });
-
-  async function deployments(namespace: string): Promise<readonly z.infer<typeof deploymentSchema>[]> {
-    const list = await cluster().client.request({ method: "GET", path: `/apis/apps/v1/namespaces/${namespace}/deployments` });
-    return z.object({ items: z.array(deploymentSchema) }).parse(list).items;
-  }
-
-  const isRolling = ({ metadata, status }: z.infer<typeof deploymentSchema>): boolean =>
-    status.observedGeneration < metadata.generation || status.updatedReplicas < 1 || status.replicas > 1 || status.availableReplicas < 1;
-
   it("are restarted one at a time, by an operator in a pod that asks istiod by its Service", async () => {
     await using istiod = await startIstiod();
     const { namespace: system } = istiod.settings;
-    const server = createServer(
-      (socket) =>
-        void socket
-          .pipe(connect(istiod.port, "127.0.0.1"))
-          .on("error", () => socket.destroy())
-          .pipe(socket)
-          .on("error", () => {}),
-    );
-    server.listen(hostSocket(clusterFilesIn(cluster().folder), istiodPort));
-    await using _ = { [Symbol.asyncDispose]: async () => void server.close() };
     const mesh = await cluster().namespace("mesh", { "istio-injection": "enabled" });
-    const ports = [{ name: "https", port: 443, targetPort: istiodPort }];
-    const service = { apiVersion: "v1", kind: "Service", metadata: { namespace: system, name: "istiod" }, spec: { ports } };
-    const slice = {
-      apiVersion: "discovery.k8s.io/v1",
-      kind: "EndpointSlice",
-      metadata: { namespace: system, name: "istiod", labels: { "kubernetes.io/service-name": "istiod" } },
-      addressType: "IPv4",
-      endpoints: [{ addresses: [nodeNetwork.apiServer] }],
-      ports: [{ name: "https", port: istiodPort }],
-    };
     const root = {
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: { namespace: mesh, name: "istio-ca-root-cert" },
       data: { "root-cert.pem": istiod.authority },
     };
-    await cluster().apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: system } }, service, slice, root]);
+    await cluster().apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: system } }, root]);
+    const server = { host: "127.0.0.1", port: istiod.port };
+    await using service = await serveFromHost(cluster(), { namespace: system, name: "istiod", port: 443, hostPort: istiodPort, server });
     await cluster().apply([istiod.configMap(), istiod.revisionConfiguration({ byService: true })]);
     const workloads = names.map((name) => {
       const template = {
@@ -241,26 +215,82 @@ describe("workloads with a sidecar that is behind", () => {
       };
     });
     await cluster().apply(workloads);
-    await soon(async () => expect((await deployments(mesh)).map(isRolling)).toEqual([false, false, false]));
+    using rollouts = await watchRollouts(cluster(), mesh);
 
-    const { clusterIP } = z
-      .object({ spec: z.object({ clusterIP: z.string() }) })
-      .parse(await read(cluster(), `/api/v1/namespaces/${system}/services/istiod`)).spec;
     const sidecars = { enabled: true, istiodConfigReadDelay: "1s", maxRollouts: 1 };
     // There is no DNS in this cluster.
-    const hostAliases = [{ ip: clusterIP, hostnames: [`istiod.${system}.svc`] }];
+    const hostAliases = [{ ip: service.clusterIP, hostnames: [`istiod.${system}.svc`] }];
     await install(cluster(), { ...operator, controllers: { ...operator.controllers, sidecars }, hostAliases }, ...wait);
     istiod.configure({ tag: sidecarTags[1] });
     await cluster().apply(istiod.configMap());
-    let maxAtOnce = 0;
     await soon(async () => {
-      const now = await deployments(mesh);
-      maxAtOnce = Math.max(maxAtOnce, now.filter(isRolling).length);
       const pods = await podsOf(cluster(), mesh, "");
       expect(pods.map((pod) => [isReady(pod), JSON.stringify(pod.spec).includes(`proxyv2:${sidecarTags[1]}`)])).toEqual(
         names.map(() => [true, true]),
       );
+      expect(rollouts.now()).toEqual({ counts: { one: 1, two: 1, three: 1 }, rolling: 0, mostAtOnce: 1 });
     });
-    expect(maxAtOnce).toBe(1);
+  });
+});
+
+describe("Deployments that use a rotated Secret", () => {
+  const users = ["one", "two", "three"] as const;
+  const bystander = "other";
+  let namespace: string;
+  const source = (key: string): Promise<unknown> => {
+    const annotations = { "rotator.k8s.telekom.com/rotation-set": "my-key", "rotator.k8s.telekom.com/source": "true" };
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "key-latest", annotations }, stringData: { key } };
+    return cluster().apply(secret);
+  };
+  /** What each pod was started with, as it tells itself. */
+  const told = async (): Promise<readonly string[]> => {
+    const pods = await podsOf(cluster(), namespace, "");
+    const tell = async ({ metadata, status }: (typeof pods)[number]): Promise<string> =>
+      `${metadata.labels?.["app"]}: ${await (await fetchWithin(cluster(), `${status?.podIP}:9000`, "/")).text()}`;
+    return (await Promise.all(pods.map(tell))).sort();
+  };
+  const usersHave = (key: string): readonly string[] => [`${bystander}: one`, ...users.map((name) => `${name}: ${key}`)].sort();
+
+  function deployment(name: string, annotations: Readonly<Record<string, string>>) {
+    const container = {
+      name: "app",
+      image: keyturnImage,
+      command: ["/nodejs/bin/node", "-e", `require("node:http").createServer((_, answer) => answer.end(process.env.KEY)).listen(9000)`],
+      env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "key-live", key: "key" } } }],
+      readinessProbe: { tcpSocket: { port: 9000 }, periodSeconds: 1 },
+      securityContext: restricted.container,
+    };
+    const podSpec = {
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      securityContext: restricted.pod,
+      containers: [container],
+    };
+    const template = { metadata: { labels: { app: name } }, spec: podSpec };
+    return {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace, name, annotations },
+      spec: { selector: { matchLabels: { app: name } }, template },
+    };
+  }
+
+  it("are restarted once for each rotation, one at a time, and their new pods have the new value", async () => {
+    const consumers = { enabled: true, settle: "1s", maxRollouts: 1 };
+    await install(cluster(), { ...operator, controllers: { ...operator.controllers, consumers } }, ...wait);
+    namespace = await restrictedNamespace(cluster(), "users");
+    const spec = { rotationSet: "my-key", rotationOrder: 1, rotationDelay: "1s" };
+    const target = { apiVersion: "rotator.k8s.telekom.com/v1", kind: "RotationTarget", metadata: { namespace, name: "key-live" }, spec };
+    await cluster().apply(target);
+    await source("one");
+    await cluster().apply([...users.map((name) => deployment(name, { "keyturn.io/restart-on-change": "auto" })), deployment(bystander, {})]);
+    using rollouts = await watchRollouts(cluster(), namespace);
+    expect(await told()).toEqual(usersHave("one"));
+    for (const [index, key] of ["two", "three"].entries()) {
+      await source(key);
+      await soon(async () => expect(await told()).toEqual(usersHave(key)));
+      const each = Object.fromEntries(users.map((name) => [name, index + 1]));
+      await soon(() => expect(rollouts.now()).toEqual({ counts: { ...each, [bystander]: 0 }, rolling: 0, mostAtOnce: 1 }));
+    }
   });
 });

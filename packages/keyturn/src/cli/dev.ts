@@ -19,7 +19,7 @@ import {
   systemClock,
   systemRandom,
 } from "@keyturn/runtime";
-import { type Cluster, clusterFilesIn, everything, forwardTo, realPods, startCluster } from "@keyturn/runtime/testing";
+import { type Cluster, clusterFilesIn, everything, forwardTo, realPods, serveFromHost, startCluster } from "@keyturn/runtime/testing";
 import * as z from "zod";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
@@ -92,6 +92,7 @@ export const devFlags = [{ ...flags.examples, default: "examples" }, flags.port,
 
 const serviceAccount = { namespace: "keyturn-system", name: keyturn.name };
 const redrawEveryMs = 1000;
+const lookAgainMs = 100;
 
 /** Runs until asked to stop; then everything is gone again. */
 export async function devCommand(given: Readonly<Record<string, string | undefined>>, console: Console): Promise<void> {
@@ -117,8 +118,10 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const { secret, access } = secretAccess();
   const page = Promise.withResolvers<Dashboard>();
   const controllers = controllersOf(features, settings, console.environment);
+  const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...begun.flatMap(({ namespaces = [] }) => namespaces)];
+  const bindAddress = obstacle === undefined ? await servePageByService(cluster, stack, port) : `${shownHost}:${port}`;
   const runnable = operatorDashboard(controllers, {
-    bindAddress: `127.0.0.1:${port}`,
+    bindAddress,
     features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
@@ -128,14 +131,16 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
     files,
     onStarted: page.resolve,
   });
-  const namespaces = [...(await applyAll(cluster, { manifests, controllers })), ...begun.flatMap(({ namespaces = [] }) => namespaces)];
   const logFile = join(cluster.folder, "keyturn.log");
   const log = createLogger({ level: logLevel, destination: createWriteStream(logFile) });
   say(`the cluster is ready: export KUBECONFIG=${cluster.adminKubeconfig}`);
   say(`the operator's log: ${logFile}`);
   const operating = operate(cluster, { log, controllers, runnable, signal });
   const { url } = await Promise.race([page.promise, operating.then(() => ({ url: "" }))]);
-  say(files.size === 0 ? unbuiltText : `the dashboard: ${url}#secret=${secret}`);
+  const address = url.replace(servedHost, shownHost);
+  await Promise.race([untilAnswered(address, signal), operating]);
+  const through = obstacle === undefined ? ", through its Service" : "";
+  say(files.size === 0 ? unbuiltText : `the dashboard${through}: ${address}#secret=${secret}`);
   // Other examples may have no such Service.
   if (obstacle === undefined && examples === examplesFolder) await Promise.race([showServedKeys(cluster, stack, { say, signal }), operating]);
   say("Ctrl-C stops everything and leaves nothing behind\n");
@@ -151,10 +156,37 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
 async function startRealCluster(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "keyturn-dev-"));
   try {
-    return await startCluster({ ...realPods, images: await writeExampleImages(folder, proxyImages) });
+    return await startCluster({ ...realPods, hostPorts: [pagePort], images: await writeExampleImages(folder, proxyImages) });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Where people find the page; and where it is served if a Service is between: at the same port, or it would refuse what was sent to another one. */
+const shownHost = "127.0.0.1";
+const servedHost = "127.0.0.2";
+/** The chart's default. */
+const pagePort = 8082;
+
+/** Makes a Service for the page, as the chart does, and leads a port of this machine to it; resolves to where to serve the page. */
+async function servePageByService(cluster: Cluster, stack: AsyncDisposableStack, port: number): Promise<string> {
+  const server = { host: servedHost, port };
+  const name = `${keyturn.name}-dashboard`;
+  const service = stack.use(await serveFromHost(cluster, { namespace: serviceAccount.namespace, name, port: pagePort, hostPort: pagePort, server }));
+  const forward = stack.use(await forwardTo(clusterFilesIn(cluster.folder), `${service.clusterIP}:${pagePort}`, port));
+  server.port = forward.port;
+  return `${server.host}:${server.port}`;
+}
+
+/** Resolves when somebody answers there: it takes a Service a moment to lead anywhere. */
+async function untilAnswered(url: string, signal: AbortSignal): Promise<void> {
+  const isAnswered = (): Promise<boolean> =>
+    fetch(url, { method: "HEAD", signal }).then(
+      () => true,
+      () => false,
+    );
+  // Rejects only when the signal aborts.
+  while (!signal.aborted && !(await isAnswered())) await sleep(systemClock, lookAgainMs, signal).catch(() => {});
 }
 
 /** The Service of examples/publish, which nginx serves the public keys through. */

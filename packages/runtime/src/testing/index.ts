@@ -4,6 +4,7 @@ export { VirtualClock } from "./virtual-clock.ts";
 export { everything, realPods, startCluster, withWatchList } from "./cluster/cluster.ts";
 export type { Cluster, ClusterOptions } from "./cluster/cluster.ts";
 export { type ClusterAccess, clusterFilesIn, type Grant, type ServiceAccountName, type Subject, writeKubeconfig } from "./cluster/cluster-access.ts";
+export { serveFromHost } from "./cluster/host-service.ts";
 export { commonFiles, hostFile, imageArchive, type ImageContent, type ImageSettings, librariesOf } from "./cluster/image.ts";
 export { nodeNetwork } from "./cluster/node-configuration.ts";
 export { connectWithin, forwardTo, hostSocket, realNodeObstacle } from "./cluster/real-node.ts";
