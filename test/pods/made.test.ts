@@ -65,7 +65,8 @@ describe("a JWKSConfig with serving", () => {
     expect(await fetched()).toBe(0);
     await publish(nginxImages[0]);
     await condition(cluster(), path(), "Served");
-    expect(await fetched()).toBe(200);
+    // The node's kube-proxy hears of the pod by itself, a moment before or after the operator.
+    await soon(async () => expect(await fetched()).toBe(200));
   });
 
   it("is fetched by a client in another pod through a rotation and a rollout of nginx, without one failed request", async () => {
