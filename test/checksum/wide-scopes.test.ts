@@ -125,10 +125,7 @@ test("a credential's status has the checksum of its scope, from any namespace of
     metadata: { namespace: other, name: "bank" },
     spec: { certificateSecret: "bank-2", configMapName: "bank-jwks" },
   } as KubeObject & { readonly apiVersion: string; readonly kind: string });
-  const statusOf = async (
-    kubeconfig: string,
-    ...words: readonly string[]
-  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> =>
+  const statusOf = (kubeconfig: string, ...words: readonly string[]): ReturnType<typeof runKeyturn> =>
     runKeyturn("status", ...words, "--kubeconfig", kubeconfig, "--checksum.scope", "fleet");
   const sum = `secretchecksum/${home.namespace}/${metadata.name}`;
   expect(await statusOf(cluster().adminKubeconfig, "bank", "-n", other)).toMatchObject({ code: 0, out: expect.stringContaining(sum) });

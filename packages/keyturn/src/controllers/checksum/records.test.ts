@@ -117,7 +117,7 @@ describe("a wider scope", () => {
         ["shop", "east"],
         ["bank", "west"],
       ] as const)
-        cache.put(name, keep({ metadata: { name, labels: { fleet } } }));
+        cache.put(name, keep({ metadata: { name, uid: name, resourceVersion: "1", labels: { fleet } } }));
     }
     return cache;
   };
