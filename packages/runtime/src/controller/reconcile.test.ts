@@ -790,7 +790,9 @@ test("two processes that see something else replace each other's reports ever mo
           observe: ({ key }) => widgets.get(key),
           plan: (object) => ({
             steps: [],
-            status: [{ regarding: { kind: Widget, object }, conditions: { Ready: { status: "True", reason: "Ready", message: seen[process] } }, fields: {} }],
+            status: [
+              { regarding: { kind: Widget, object }, conditions: { Ready: { status: "True", reason: "Ready", message: seen[process] } }, fields: {} },
+            ],
           }),
         },
         { reasons },
