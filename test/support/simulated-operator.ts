@@ -3,6 +3,7 @@ import {
   apiVersionOf,
   type ControllerDefinition,
   type Kind,
+  type KubeObject,
   objectPath,
   seededRandom,
   type Transport,
@@ -82,10 +83,10 @@ export class SimulatedOperator {
     this.#apply(kind, { metadata: { namespace, name }, status }, "/status");
   }
 
-  #apply(kind: Kind, object: { readonly metadata: { readonly namespace: string; readonly name: string } }, subresource = ""): void {
+  #apply(kind: Kind, object: KubeObject & Readonly<Record<string, unknown>>, subresource = ""): void {
     this.#ask({
       method: "PATCH",
-      path: `${objectPath(kind, { namespace, name: object.metadata.name })}${subresource}?fieldManager=user&force=true`,
+      path: `${objectPath(kind, { namespace, name: object.metadata.name ?? "" })}${subresource}?fieldManager=user&force=true`,
       headers: { "content-type": "application/apply-patch+yaml" },
       body: JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...object }),
     });
