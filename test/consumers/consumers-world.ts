@@ -187,9 +187,9 @@ export class ConsumersWorld {
 
   /** Lets time pass until there is an answer. */
   async #soon<T>(answer: Promise<T>): Promise<T> {
-    let isThere = false;
-    void answer.finally(() => (isThere = true)).catch(() => {});
-    while (!isThere) await this.clock.advance(10);
+    const state = { isThere: false };
+    void answer.finally(() => (state.isThere = true)).catch(() => {});
+    while (!state.isThere) await this.clock.advance(10);
     return answer;
   }
 

@@ -10,6 +10,7 @@ import { consumersFeature } from "../../packages/keyturn/src/controllers/consume
 import { consumersFlags } from "../../packages/keyturn/src/controllers/consumers/flags.ts";
 import { consumersReasons } from "../../packages/keyturn/src/controllers/consumers/reasons.ts";
 import { runShell, shellBlock } from "../support/shell-block.ts";
+import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const guide = "guides/use.md";
@@ -43,6 +44,13 @@ test("a first workload is restarted when what it uses changes, by an operator wi
     await runShell(cluster(), here + (await shellBlock(guide, "first")));
     const printed = await runShell(cluster(), here + (await shellBlock(guide, "change")));
     expect(printed).toMatch(/CredentialRestart +Deployment\/web +restarted: password of secret db has changed/);
+    const asked = ["-n", namespace, "--kubeconfig", cluster().adminKubeconfig];
+    for (const subject of ["secret/db", "consumers/db", "consumers/secret/db"]) {
+      expect((await typed("plan", subject, ...asked)).out).toMatch(/deployment\/web .* password of secret db, read when a container starts/);
+    }
+    expect((await typed("plan", "configmap/db", ...asked)).out).toBe("no workload uses configmap db\n");
+    expect((await typed("plan", "consumers/web/db", ...asked)).err).toContain("ask for secret/NAME or configmap/NAME");
+    expect((await typed("status", "db", ...asked)).out).toMatch(/Deployment\/web|deployment\/web/);
   } finally {
     await operator.stop();
     await cluster().client.delete(Namespace, { name: namespace });

@@ -44,7 +44,7 @@ test("what a change restarts, in which order and why; what not; and CronJobs", a
     "3 | deployment/c | restart | secret db, by name",
     `4 | deployment/found | wait: FirstHealthy | ${why}`,
     `5 | deployment/sick | wait: FirstHealthy | ${why}`,
-    `deployment/held | leave: a pause is asked for by annotation | ${why}`,
+    `deployment/held | leave: it is paused, by its spec or by the annotation keyturn.io/paused; resume it, and it will be restarted | ${why}`,
     "deployment/files | leave: its annotations ask for no restart | secret db, mounted, and updated by kubelet",
     `cronjob/nightly | nothing to restart: its next Job has it | ${why}`,
   ]);

@@ -176,11 +176,12 @@ export async function sourcePlanReport(
   const metadata = await metadataOf(query, source, place);
   const wanted = (workload: DeepReadonly<Workload>): readonly Use[] =>
     followedUses(workload, { source, options }).filter((use) => heldBack(use, workload.ref.namespace, metadata) === undefined);
-  const inspectors = scope.fleet.inspectors.map((each) => ({ ...each, indexes: {}, setUp: () => asIfChanged(wanted) }));
+  const inspectors = scope.fleet.inspectors.map((each) => Object.assign({}, each, { indexes: {}, setUp: () => asIfChanged(wanted) }));
   const { rows, due, fleet } = await plannedOnce(query, { ...scope, fleet: { ...scope.fleet, inspectors } });
   const planned = new Map(rows.filter(({ outdated }) => outdated !== undefined).map((row) => [row.id, row]));
   const inOrder = due.flatMap((id) => planned.get(id) ?? []);
-  const blocked = [...planned.values()].filter(({ id }) => !due.includes(id));
+  const isDue = new Set(due);
+  const blocked = [...planned.values()].filter(({ id }) => !isDue.has(id));
   const left = Array.from(fleet.workloads.values(), (cache) =>
     Array.from(cache.entries()).flatMap(([key, workload]) => {
       const uses = usesIn(templateOf(workload), source);
@@ -217,9 +218,9 @@ export async function sourcePlanReport(
     data: {
       source: { kinds: source.kinds, name: source.name },
       remembered: fleet.memory !== undefined,
-      workloads: [...inOrder.map((row, index) => ({ ...dataOfRow(row), order: index + 1 })), ...blocked.map(dataOfRow)],
-      left: left.map(({ ref, reason, why }) => ({ ...ref, reason, why })),
-      cronJobs: cronJobs.map(({ ref, why }) => ({ ...ref, why })),
+      workloads: [...inOrder.map((row, index) => Object.assign(dataOfRow(row), { order: index + 1 })), ...blocked.map(dataOfRow)],
+      left: left.map(({ ref, reason, why }) => Object.assign({ reason, why }, ref)),
+      cronJobs: cronJobs.map(({ ref, why }) => Object.assign({ why }, ref)),
       notes: [...metadata.notes, ...notes],
     },
   };
