@@ -191,7 +191,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
   keeper.addStages((touch) => stagesSource(touch, { ...options, registry, sources }));
-  const details = new ObjectDetails({ client, clock, log, store, sources, flag, signal: stop.signal });
+  const details = new ObjectDetails({ client, clock, log, store, sources, registry, flag, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),
