@@ -46,7 +46,8 @@ test("a first workload is restarted when what it uses changes, by an operator wi
     expect(printed).toMatch(/CredentialRestart +Deployment\/web +restarted: password of secret db has changed/);
     const asked = ["-n", namespace, "--kubeconfig", cluster().adminKubeconfig];
     for (const subject of ["secret/db", "consumers/db", "consumers/secret/db"]) {
-      expect((await typed("plan", subject, ...asked)).out).toMatch(/deployment\/web .* password of secret db, read when a container starts/);
+      const said = await typed("plan", subject, ...asked);
+      expect(said.err + said.out).toMatch(/deployment\/web .* password of secret db, read when a container starts/);
     }
     expect((await typed("plan", "configmap/db", ...asked)).out).toBe("no workload uses configmap db\n");
     expect((await typed("plan", "consumers/web/db", ...asked)).err).toContain("ask for secret/NAME or configmap/NAME");

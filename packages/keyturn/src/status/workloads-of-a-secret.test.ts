@@ -2,14 +2,14 @@
 import { createLogger, Deployment, type Kind, keyOf, type KubeObject, type Stored, type Watch } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
-import { readFlags } from "../../feature/flag.ts";
-import type { RecordScope } from "../../feature/record.ts";
-import { nowMs, report, statusWith } from "../../status/credential-status.fixture.ts";
-import { credentialStatusOf, parseSubject, placed } from "../../status/credentials.ts";
-import { reportsOf } from "../../status/status-watches.ts";
-import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
-import { startedWithAnnotation } from "./annotations.ts";
-import { consumersRecords } from "./records.ts";
+import { readFlags } from "../feature/flag.ts";
+import type { RecordScope } from "../feature/record.ts";
+import { nowMs, report, statusWith } from "./credential-status.fixture.ts";
+import { credentialStatusOf, parseSubject, placed } from "./credentials.ts";
+import { reportsOf } from "./status-watches.ts";
+import { ManualCache } from "../workloads/manual-cache.fixture.ts";
+import { startedWithAnnotation } from "../controllers/consumers/annotations.ts";
+import { consumersRecords } from "../controllers/consumers/records.ts";
 
 const startedWith: Readonly<Record<string, string>> = {
   web: "secret/db/password=00,configmap/site=11",
