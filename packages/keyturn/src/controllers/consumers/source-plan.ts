@@ -124,9 +124,9 @@ interface SourceMetadata {
   readonly notes: readonly string[];
 }
 
-const metadataSchema = z.object({
-  items: z.array(z.object({ metadata: z.object({ namespace: z.string(), annotations: z.record(z.string(), z.string()).optional() }) })),
-});
+const metadataItems = z.array(z.object({ metadata: z.object({ namespace: z.string(), annotations: z.record(z.string(), z.string()).optional() }) }));
+/** The API server writes an empty list of metadata as `null`. */
+const metadataSchema = z.object({ items: metadataItems.nullish() });
 
 async function metadataOf({ client, signal }: Query, { kinds, name }: Source, place: { readonly namespace?: string }): Promise<SourceMetadata> {
   const words = new Map<string, Words>();
@@ -150,10 +150,10 @@ async function metadataNamed(
   client: Client,
   { kind, name, place }: { readonly kind: Kind; readonly name: string; readonly place: { readonly namespace?: string } },
   signal: AbortSignal,
-): Promise<z.infer<typeof metadataSchema>["items"]> {
+): Promise<z.infer<typeof metadataItems>> {
   const path = `${collectionPath(kind, place.namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
   const headers = { accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" };
-  return metadataSchema.parse(await client.request({ method: "GET", path, headers }, signal)).items;
+  return metadataSchema.parse(await client.request({ method: "GET", path, headers }, signal)).items ?? [];
 }
 
 /** What is so of the source itself that keeps a workload from being restarted for it; undefined if nothing is, or if that is not known. */
