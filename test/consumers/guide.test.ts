@@ -51,7 +51,7 @@ test("a first workload is restarted when what it uses changes, by an operator wi
     }
     expect((await typed("plan", "configmap/db", ...asked)).out).toBe("no workload uses configmap db\n");
     expect((await typed("plan", "consumers/web/db", ...asked)).err).toContain("ask for secret/NAME or configmap/NAME");
-    expect((await typed("status", "db", ...asked)).out).toMatch(/Deployment\/web|deployment\/web/);
+    expect((await typed("status", "db", ...asked)).out).toMatch(/use +deployment\/\S+\/web +healthy +Current/);
   } finally {
     await operator.stop();
     await cluster().client.delete(Namespace, { name: namespace });
