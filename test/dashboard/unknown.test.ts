@@ -160,7 +160,7 @@ test.concurrent.each([
   const { page, problems } = watched;
   await whenLive(page);
   await page.getByText("Nothing needs attention").waitFor();
-  expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy"]);
+  expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy", "healthy"]);
   server.cut();
   await attention(page).getByText("this page is cut off from its server").waitFor();
   expect(await marks(page)).toEqual(all);
