@@ -1,7 +1,7 @@
 // The guide says what there is: every reason, every flag, and commands that work.
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { managerAccess, Namespace, policyRules } from "@keyturn/runtime";
+import { Namespace } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
 import { consumersFlags } from "../../packages/keyturn/src/controllers/consumers/flags.ts";
 import { consumersReasons } from "../../packages/keyturn/src/controllers/consumers/reasons.ts";
+import { operatorKubeconfig } from "../support/operated-namespace.ts";
 import { runShell, shellBlock } from "../support/shell-block.ts";
 import { typed } from "../support/typed-command.ts";
 
@@ -31,13 +32,7 @@ test("a first workload is restarted when what it uses changes, by an operator wi
   await cluster().client.create(Namespace, { metadata: { name: namespace } });
   const controllers = consumersFeature.controllers((flag) => flag.parse(undefined));
   const access = controllers.flatMap((controller) => controller.access);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
-  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
-  const kubeconfig = await cluster().kubeconfigFor({
-    serviceAccount: { namespace, name: "operator" },
-    rules: [],
-    namespacedRules: { [namespace]: rules },
-  });
+  const kubeconfig = await operatorKubeconfig(cluster(), namespace, access);
   const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
   try {
     const here = `kubectl() { command kubectl --namespace=${namespace} "$@"; }\n`;

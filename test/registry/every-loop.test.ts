@@ -81,7 +81,7 @@ describe("the command line", () => {
     await cluster().apply(beside);
     const { code, text } = await typed("doctor", "--controllers=toys", onCluster());
     expect(code).toBe(1);
-    expect(text).toContain("toys.toys.example");
+    expect(text).toContain("toys.toys.example is not installed");
     expect(text).toContain("nobody has ever led toys");
     expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
     expect(text).toMatch(/^warn +toys +a toy is broken$/m);
