@@ -122,7 +122,6 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const bindAddress = obstacle === undefined ? await servePageByService(cluster, stack, port) : `${shownHost}:${port}`;
   const runnable = operatorDashboard(controllers, {
     bindAddress,
-    features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
     leaseNamespace: serviceAccount.namespace,
