@@ -190,6 +190,7 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   const isSuperseded = ({ id, candidate, remembered }: (typeof candidates)[number]): boolean =>
     rolling.has(id) &&
     !isFinished(candidate) &&
+    restartedFor(id) !== "" &&
     isLate(rolling.get(id)?.sinceMs, limits, nowMs) &&
     ownDecision({ ...candidate, progress: "unhealthy" }, remembered, { limits, nowMs }) === undefined;
   const superseded = new Set(candidates.flatMap((each) => (isSuperseded(each) ? [each.id] : [])));
