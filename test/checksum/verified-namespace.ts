@@ -1,15 +1,16 @@
 // A namespace of the shared cluster in which the checksum controllers run with exactly the rights that they declare, and what tests do and look at there.
-import { Event, Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
-import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { Ingress, type Kind, managerAccess, policyRules, Secret, type Stored } from "@keyturn/runtime";
+import type { ClusterAccess, RunningOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
-import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import type { CheckSumObject } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { checksumFeature } from "../../packages/keyturn/src/controllers/checksum/feature.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { makeCertificate, secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { OperatedNamespace, operatorKubeconfig } from "../support/operated-namespace.ts";
 
 /** How an operator under test is started. */
 interface StartOptions {
@@ -32,10 +33,7 @@ export async function verifiedNamespace(cluster: ClusterAccess, prefix: string):
   await cluster.apply(renderCrds([checksumFeature]));
   const namespace = await cluster.namespace(prefix);
   const access = controllersWith({ "checksum.namespaces": namespace }).flatMap((controller) => controller.access);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
-  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
-  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
-  return new VerifiedNamespace(cluster, namespace, kubeconfig);
+  return new VerifiedNamespace(cluster, namespace, await operatorKubeconfig(cluster, namespace, access));
 }
 
 function controllersWith(flags: Readonly<Record<string, string>>): ReturnType<typeof checksumFeature.controllers> {
@@ -44,25 +42,17 @@ function controllersWith(flags: Readonly<Record<string, string>>): ReturnType<ty
 }
 
 /** The namespace. */
-export class VerifiedNamespace implements AsyncDisposable {
-  readonly cluster: ClusterAccess;
-  readonly namespace: string;
+export class VerifiedNamespace extends OperatedNamespace {
   readonly kubeconfig: string;
-  readonly #operators: RunningOperator[] = [];
 
   constructor(cluster: ClusterAccess, namespace: string, kubeconfig: string) {
-    this.cluster = cluster;
-    this.namespace = namespace;
+    super(cluster, namespace);
     this.kubeconfig = kubeconfig;
   }
 
   /** Starts an operator that works in this namespace alone, and settles quickly. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = {}, kubeconfig = this.kubeconfig }: StartOptions = {}): Promise<RunningOperator> {
-    const { namespace } = this;
-    const controllers = controllersWith({ "checksum.namespaces": namespace, "checksum.settle": "100ms", ...flags });
-    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
-    this.#operators.push(operator);
-    return operator;
+  startOperator({ flags = {}, kubeconfig = this.kubeconfig }: StartOptions = {}): Promise<RunningOperator> {
+    return this.start({ kubeconfig, controllers: controllersWith({ "checksum.namespaces": this.namespace, "checksum.settle": "100ms", ...flags }) });
   }
 
   /** Starts an operator that chooses namespaces by label, in the whole cluster, with exactly the rights that takes. */
@@ -76,13 +66,7 @@ export class VerifiedNamespace implements AsyncDisposable {
       rules: policyRules([...access, ...manager.access]),
       namespacedRules: { [namespace]: policyRules(manager.accessIn[namespace] ?? []) },
     });
-    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, leaderElection: { namespace } });
-    this.#operators.push(operator);
-    return operator;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
+    return this.start({ kubeconfig, controllers, namespaces: [] });
   }
 
   /** A Secret as whoever deals out certificates writes it; `version` undefined for one without. */
@@ -139,15 +123,6 @@ export class VerifiedNamespace implements AsyncDisposable {
     const object = await this.cluster.client.get(kind, { namespace: this.namespace, name });
     const condition = object?.status?.conditions?.find((each) => each.type === type);
     return condition && `${condition.status} ${condition.reason}`;
-  }
-
-  /** Waits for an Event of this reason about a checksum, and resolves to what it says. */
-  eventSays(name: string, reason: string): Promise<string> {
-    return soon(async () => {
-      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
-      expect(items).not.toHaveLength(0);
-      return items[0]?.note ?? "";
-    });
   }
 }
 

@@ -9,7 +9,6 @@ import {
   type Condition,
   createClient,
   createHttpTransport,
-  Event,
   loadConfig,
   managerAccess,
   Namespace,
@@ -26,6 +25,7 @@ import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/sr
 import { eventingAuthFeature } from "../../packages/keyturn/src/controllers/eventing-auth/feature.ts";
 import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { type IasStandIn, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
+import { conditionSays, eventSays } from "../support/operated-namespace.ts";
 
 /** Flags by name. */
 export type Flags = Readonly<Record<string, string>>;
@@ -296,20 +296,12 @@ export class IssuingPlace implements AsyncDisposable {
 
   /** Waits until a condition says this, such as `False SecretConflict`, and resolves to its message. */
   conditionSays(type: string, wanted: string, namespace = this.namespace): Promise<string> {
-    return soon(async () => {
-      const condition = await this.condition(type, namespace);
-      expect(condition && `${condition.status} ${condition.reason}`).toBe(wanted);
-      return condition?.message ?? "";
-    });
+    return conditionSays(() => this.condition(type, namespace), wanted);
   }
 
   /** Waits for an Event of this reason about the EventingAuth, and resolves to what it says. */
   eventSays(reason: string, namespace = this.namespace): Promise<string> {
-    return soon(async () => {
-      const { items } = await this.client.list(Event, { namespace, fields: `reason=${reason},regarding.name=${this.runtime}` });
-      expect(items).not.toHaveLength(0);
-      return items[0]?.note ?? "";
-    });
+    return eventSays(this.client, { namespace, name: this.runtime }, reason);
   }
 
   get targetName(): { readonly namespace: string; readonly name: string } {

@@ -6,28 +6,25 @@ import {
   ConfigMap,
   createHttpTransport,
   Deployment,
-  Event,
   type Kind,
   type KubeObject,
   loadConfig,
-  managerAccess,
-  type PolicyRule,
-  policyRules,
   Secret,
   Service,
   type Stored,
 } from "@keyturn/runtime";
-import { type ClusterAccess, openWatch, type OpenWatch, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { type ClusterAccess, openWatch, type OpenWatch, type RunningOperator } from "@keyturn/runtime/testing";
 import { calculateJwkThumbprint, exportJWK } from "jose";
 import { createPublicKey } from "node:crypto";
 import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
-import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import { jwksAccess } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { secretData, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { conditionSays, OperatedNamespace, operatorKubeconfig, operatorRules } from "../support/operated-namespace.ts";
 
 /** A key in a document, as verifiers see it. */
 type PublishedJwk = Readonly<Record<string, unknown>> & { readonly kid: string; readonly alg: string; readonly x5c: readonly string[] };
@@ -55,6 +52,7 @@ interface StartOptions {
   readonly leases?: string;
 }
 
+const access = jwksAccess(true);
 const limitsOff = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" };
 
 /** The `kid` of a certificate's key by RFC 7638, as another implementation computes it. */
@@ -66,41 +64,23 @@ export async function kidOf({ privateKey }: TestCertificate): Promise<string> {
 export async function publishingNamespace(cluster: ClusterAccess, prefix: string): Promise<PublishingNamespace> {
   await cluster.apply(renderCrds([jwksFeature]));
   const namespace = await cluster.namespace(prefix);
-  const namespacedRules = { [namespace]: rulesIn(namespace) };
-  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules });
-  return new PublishingNamespace(cluster, namespace, kubeconfig);
-}
-
-/** What an operator that works in a namespace, and has its Leases there, may do in it. */
-function rulesIn(namespace: string): readonly PolicyRule[] {
-  const access = jwksAccess(true);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
-  return policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+  return new PublishingNamespace(cluster, namespace, await operatorKubeconfig(cluster, namespace, access));
 }
 
 /** The namespace. */
-export class PublishingNamespace implements AsyncDisposable {
-  readonly cluster: ClusterAccess;
-  readonly namespace: string;
+export class PublishingNamespace extends OperatedNamespace {
   readonly kubeconfig: string;
-  readonly #operators: RunningOperator[] = [];
 
   constructor(cluster: ClusterAccess, namespace: string, kubeconfig: string) {
-    this.cluster = cluster;
-    this.namespace = namespace;
+    super(cluster, namespace);
     this.kubeconfig = kubeconfig;
   }
 
   /** Starts an operator that works in this namespace alone. It is stopped with the test, or by itself before. */
-  async startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig, leases = this.namespace }: StartOptions = {}): Promise<RunningOperator> {
+  startOperator({ flags = limitsOff, kubeconfig = this.kubeconfig, leases = this.namespace }: StartOptions = {}): Promise<RunningOperator> {
     const given: Readonly<Record<string, string>> = { "jwks.serving": "true", ...flags };
     const flag: FlagReader = (each) => each.parse(given[each.name]);
-    const { namespace } = this;
-    const controllers = jwksFeature.controllers(flag);
-    const leaderElection = { namespace: leases };
-    const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection });
-    this.#operators.push(operator);
-    return operator;
+    return this.start({ kubeconfig, controllers: jwksFeature.controllers(flag), leaderElection: { namespace: leases } });
   }
 
   /** Starts one that is installed in a namespace of its own, and works in this one. */
@@ -108,13 +88,9 @@ export class PublishingNamespace implements AsyncDisposable {
     const leases = await this.cluster.namespace("installation");
     const kubeconfig = await this.cluster.kubeconfigFor({
       serviceAccount: { namespace: leases, name: "operator" },
-      namespacedRules: { [this.namespace]: rulesIn(this.namespace), [leases]: rulesIn(leases) },
+      namespacedRules: { [this.namespace]: operatorRules(this.namespace, access), [leases]: operatorRules(leases, access) },
     });
     return { operator: await this.startOperator({ flags, kubeconfig, leases }), leases };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
   }
 
   /** Puts a certificate into a Secret, as cert-manager does when it renews one. */
@@ -149,10 +125,6 @@ export class PublishingNamespace implements AsyncDisposable {
       spec: { certificateSecret: "signer", configMapName: `${name}-jwks`, ...spec },
     };
     await this.cluster.apply(object);
-  }
-
-  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
-    return this.cluster.client.get(kind, { namespace: this.namespace, name });
   }
 
   /** Everything that the operator may keep in this namespace, for looking at all of it at once. */
@@ -210,19 +182,6 @@ export class PublishingNamespace implements AsyncDisposable {
 
   /** Waits until a condition says this, such as `False Conflict`, and resolves to its message. */
   conditionSays(name: string, type: string, wanted: string, kind: typeof JWKSConfig | typeof JWKS = JWKSConfig): Promise<string> {
-    return soon(async () => {
-      const condition = await this.condition(name, type, kind);
-      expect(condition && `${condition.status} ${condition.reason}`).toBe(wanted);
-      return condition?.message ?? "";
-    });
-  }
-
-  /** Waits for an Event of this reason about the object, and resolves to what it says. */
-  eventSays(name: string, reason: string): Promise<string> {
-    return soon(async () => {
-      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
-      expect(items).not.toHaveLength(0);
-      return items[0]?.note ?? "";
-    });
+    return conditionSays(() => this.condition(name, type, kind), wanted);
   }
 }

@@ -2,13 +2,14 @@
 import { cp, mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createLogger, createMetrics, type Deployment, systemClock } from "@keyturn/runtime";
+import { createLogger, createMetrics, type Deployment, type Event, seededRandom, systemClock } from "@keyturn/runtime";
+import { objectPath } from "@keyturn/dashboard/contract";
 import { useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { commandsOf, runProgram } from "../../packages/keyturn/src/cli/program.ts";
 import { startDashboard } from "../../packages/keyturn/src/dashboard/dashboard.ts";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
-import { isNotable } from "../../packages/keyturn/src/notify/notification.ts";
+import { Notifier } from "../../packages/keyturn/src/notify/notifier.ts";
 import { stageControllers, features } from "../../packages/keyturn/src/registry.ts";
 import { chartFolder, helmWithValues, readObjects } from "../../tools/chart-rendering.ts";
 import { camelCase } from "../../tools/generate/chart-values.ts";
@@ -80,7 +81,7 @@ describe("the command line", () => {
     await cluster().apply(beside);
     const { code, text } = await typed("doctor", "--controllers=toys", onCluster());
     expect(code).toBe(1);
-    expect(text).toContain("toys.toys.example");
+    expect(text).toContain("toys.toys.example is not installed");
     expect(text).toContain("nobody has ever led toys");
     expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
     expect(text).toMatch(/^warn +toys +a toy is broken$/m);
@@ -92,7 +93,7 @@ describe("the page", () => {
     expect((await typed("dashboard", "--help")).text).toMatch(/--toys\.colour <TEXT> +the colour of all toys/);
   });
 
-  test("lays its stage out, watches for its records, and shows whether it is on", async () => {
+  test("lays its stage out, watches for its records, and shows whether it is on and what differs", async () => {
     const { secret, access } = secretAccess();
     await using dashboard = await startDashboard({
       bindAddress: "127.0.0.1:0",
@@ -122,6 +123,10 @@ describe("the page", () => {
     expect(text).toContain('"step":"toys","verb":"Play","one":"toy","many":"toys","title":"Toys"');
     expect(text).toMatch(/"step":"toys","summary":"winds up toys","resources":\["toys\.toys\.example"\],[^{}]*"state":"on"/);
     expect(text).toMatch(/"step":"jwks"[^{}]*"state":"off"/);
+    const bear = objectPath({ resource: "toys.toys.example", namespace: "nursery", name: "bear" });
+    expect(await (await fetch(`${dashboard.url}${bear}`, { headers: { authorization: `Bearer ${secret}` } })).json()).toMatchObject({
+      differences: [{ name: "bear", message: "the bear is not in its box" }],
+    });
   });
 });
 
@@ -188,11 +193,38 @@ test("the chart installs it: arguments, rights, kinds, alerts and Grafana", asyn
   }
 });
 
-test("people are notified of what it calls notable, and only then", () => {
-  const event = { type: "Normal", reason: "ToyWound" } as const;
-  expect(isNotable("life", registry)(event)).toBe(true);
-  expect(isNotable("life")(event)).toBe(false);
-  expect(isNotable("warnings", registry)(event)).toBe(false);
+test.each([
+  ["life", registry, 1],
+  ["life", features, 0],
+  ["warnings", registry, 0],
+] as const)("people who want to know of %s are notified of what it calls notable, if it is in the registry", async (events, known, times) => {
+  const post = vi.fn(() => Promise.resolve({ type: "sent" } as const));
+  const log = createLogger({ level: "silent" });
+  const settings = {
+    events,
+    registry: known,
+    format: "generic",
+    clock: systemClock,
+    random: seededRandom(1),
+    log,
+    metrics: createMetrics(),
+  } as const;
+  const toyWound: Event = {
+    metadata: { namespace: "nursery", name: "wound" },
+    eventTime: "2026-03-04T12:00:00.000000Z",
+    type: "Normal",
+    reason: "ToyWound",
+    action: "Reconcile",
+    note: "it runs",
+    reportingController: "keyturn.io/toys",
+    reportingInstance: "pod-1",
+    regarding: { apiVersion: "toys.example/v1", kind: "Toy", namespace: "nursery", name: "bear", uid: "u" },
+  };
+  {
+    await using notifier = new Notifier({ ...settings, post });
+    notifier.notify(toyWound);
+  }
+  expect(post).toHaveBeenCalledTimes(times);
 });
 
 test("its controllers are known by their Leases", () => {

@@ -9,9 +9,11 @@ import {
   reconcileWith,
   type Stored,
 } from "@keyturn/runtime";
+import type { ObjectRecord } from "@keyturn/dashboard/contract";
 import * as z from "zod";
 import { type Feature, warn } from "../../packages/keyturn/src/feature/feature.ts";
 import { pausedAnnotation } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
+import { objectRef } from "../../packages/keyturn/src/feature/record.ts";
 import { listFlag, switchFlag, textFlagWithDefault } from "../../packages/keyturn/src/feature/flag.ts";
 
 export const Toy = defineCustomKind({
@@ -73,6 +75,23 @@ function setUpToys(scope: ControllerScope): Reconcile {
   );
 }
 
+const bear: ObjectRecord = {
+  type: "object",
+  id: "toys/nursery/bear",
+  step: "toys",
+  table: "toys",
+  ref: objectRef(Toy, { namespace: "nursery", name: "bear" }),
+  health: "healthy",
+  reason: "ToyWound",
+  message: "it runs",
+  detail: "",
+  about: ["bear"],
+  conditions: [],
+  facts: [],
+  cells: {},
+  texts: [],
+};
+
 export const toyFeature: Feature = {
   name: "toys",
   stage: {
@@ -117,7 +136,23 @@ export const toyFeature: Feature = {
   },
   records: {
     flags: [flags.wind],
-    watch: () => ({ step: "toys", resources: ["toys.toys.example"], caches: () => [], ids: () => [], make: () => undefined }),
+    watch({ touch }) {
+      touch(bear.id);
+      return {
+        step: "toys",
+        resources: ["toys.toys.example"],
+        caches: () => [],
+        ids: () => [bear.id],
+        make: () => ({ record: bear, againAtMs: undefined }),
+        find: () => ({ id: bear.id, kind: Toy }),
+      };
+    },
+    differences: {
+      of: Toy,
+      needs: ConfigMap,
+      places: () => Promise.resolve(["nursery"]),
+      find: () => Promise.resolve([{ direction: "missing", name: "bear", message: "the bear is not in its box" }]),
+    },
     layout: {
       title: "Toys",
       about: "Toys, and whether they are wound up.",

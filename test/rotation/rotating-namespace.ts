@@ -1,22 +1,11 @@
 // A namespace of the shared cluster in which the rotation controller runs with exactly the rights that it declares, and what tests do and look at there.
 import { Buffer } from "node:buffer";
-import {
-  type Clock,
-  type Condition,
-  Event,
-  type Kind,
-  type KubeObject,
-  managerAccess,
-  policyRules,
-  Secret,
-  type Stored,
-  type Transport,
-} from "@keyturn/runtime";
-import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { type Clock, type Condition, Secret, type Stored, type Transport } from "@keyturn/runtime";
+import type { ClusterAccess, RunningOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
-import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import {
   RotationTarget,
   rotationSetAnnotation,
@@ -25,6 +14,7 @@ import {
   versionRecordType,
 } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
+import { conditionSays, OperatedNamespace, operatorKubeconfig } from "../support/operated-namespace.ts";
 
 /** How an operator under test is started. */
 interface StartOptions {
@@ -50,9 +40,7 @@ export async function rotatingNamespace(
   await cluster.apply(renderCrds([rotationFeature]));
   const namespace = await cluster.namespace(prefix);
   const access = rotationFeature.controllers(readerOf(flags)).flatMap((controller) => controller.access);
-  const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
-  const rules = policyRules([...access, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
-  const kubeconfig = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, namespacedRules: { [namespace]: rules } });
+  const kubeconfig = await operatorKubeconfig(cluster, namespace, access);
   return new RotatingNamespace(cluster, { namespace, kubeconfig, flags });
 }
 
@@ -61,25 +49,21 @@ function readerOf(flags: Readonly<Record<string, string>>): FlagReader {
 }
 
 /** The namespace. The set is `my-key`, its source the Secret `key-latest` with one key, unless a test says otherwise. */
-export class RotatingNamespace implements AsyncDisposable {
-  readonly cluster: ClusterAccess;
-  readonly namespace: string;
+export class RotatingNamespace extends OperatedNamespace {
   readonly kubeconfig: string;
   readonly #flags: Readonly<Record<string, string>>;
-  readonly #operators: RunningOperator[] = [];
 
   constructor(
     cluster: ClusterAccess,
     options: { readonly namespace: string; readonly kubeconfig: string; readonly flags: Readonly<Record<string, string>> },
   ) {
-    this.cluster = cluster;
-    this.namespace = options.namespace;
+    super(cluster, options.namespace);
     this.kubeconfig = options.kubeconfig;
     this.#flags = options.flags;
   }
 
   /** Starts an operator. It is stopped with the test, or by itself before. */
-  async startOperator({
+  startOperator({
     flags = this.#flags,
     kubeconfig = this.kubeconfig,
     namespaces = [this.namespace],
@@ -87,27 +71,14 @@ export class RotatingNamespace implements AsyncDisposable {
     transport,
     clock,
   }: StartOptions = {}): Promise<RunningOperator> {
-    const { namespace } = this;
-    const operator = await startOperator({
-      operator: keyturn,
+    return this.start({
       kubeconfig,
       controllers: rotationFeature.controllers(readerOf(flags)),
       namespaces,
-      leaderElection: { namespace, enabled: elects },
+      leaderElection: { namespace: this.namespace, enabled: elects },
       ...(transport && { transport }),
       ...(clock && { clock }),
     });
-    this.#operators.push(operator);
-    return operator;
-  }
-
-  /** Those that were started, in their order. */
-  get operators(): readonly RunningOperator[] {
-    return this.#operators;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
   }
 
   /** Creates the source or gives it another value, as whatever renews it would. */
@@ -141,10 +112,6 @@ export class RotatingNamespace implements AsyncDisposable {
   async putTargets(delays: readonly string[], spec: Readonly<Record<string, unknown>> = {}): Promise<void> {
     for (const [index, rotationDelay] of delays.entries())
       await this.putTarget(`t${index + 1}`, { rotationOrder: index + 1, rotationDelay, ...spec });
-  }
-
-  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
-    return this.cluster.client.get(kind, { namespace: this.namespace, name });
   }
 
   /** What a target's Secret holds under the source's key; `-` while there is none. */
@@ -185,20 +152,7 @@ export class RotatingNamespace implements AsyncDisposable {
 
   /** Waits until a condition says this, such as `False NameConflict`, and resolves to its message. */
   conditionSays(name: string, type: string, wanted: string): Promise<string> {
-    return soon(async () => {
-      const condition = await this.condition(name, type);
-      expect(condition && `${condition.status} ${condition.reason}`).toBe(wanted);
-      return condition?.message ?? "";
-    });
-  }
-
-  /** Waits for an Event of this reason about a RotationTarget, and resolves to what it says. */
-  eventSays(name: string, reason: string): Promise<string> {
-    return soon(async () => {
-      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
-      expect(items).not.toHaveLength(0);
-      return items[0]?.note ?? "";
-    });
+    return conditionSays(() => this.condition(name, type), wanted);
   }
 }
 

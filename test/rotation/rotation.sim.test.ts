@@ -5,6 +5,8 @@ import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { RotatedRight, rotationActions, rotationSetup, rotationUnsettled } from "./simulated-rotation.ts";
 
+/** What two that see something else, because a watch is silent or clocks differ, write at most: they do not replace each other's statuses without a pause. */
+const maxWrites = 400;
 /** Renewing a Lease every 2 s makes 30 requests a minute, standing by for it up to 83. */
 const maxWhenSettled = 130;
 
@@ -31,5 +33,6 @@ test.each([
   await forEachSeed(30, async (seed) => {
     const report = await simulate(rotating(seed, elects));
     expect(report.writes).toBeGreaterThan(0);
+    if (!elects) expect(report.writes).toBeLessThan(maxWrites);
   });
 });

@@ -4,9 +4,6 @@ import {
   DaemonSet,
   type Deployment,
   Event,
-  type Kind,
-  type KubeObject,
-  managerAccess,
   MutatingWebhookConfiguration,
   Namespace,
   Pod,
@@ -14,14 +11,15 @@ import {
   StatefulSet,
   type Stored,
 } from "@keyturn/runtime";
-import { type ClusterAccess, type FaultProxy, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { type ClusterAccess, type FaultProxy, type RunningOperator } from "@keyturn/runtime/testing";
 import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
-import { type FlagReader, keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import type { FlagReader } from "../../packages/keyturn/src/feature/feature.ts";
 import { sidecarsFeature } from "../../packages/keyturn/src/controllers/sidecars/feature.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { type InjectionCall, type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import type { ProxySettings } from "../../packages/keyturn/src/dev/stand-ins/istiod-injection.ts";
+import { OperatedNamespace, operatorRules } from "../support/operated-namespace.ts";
 
 /** A workload with a pod template. */
 export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof DaemonSet;
@@ -64,21 +62,17 @@ export async function meshNamespace(cluster: ClusterAccess, prefix: string, sett
 }
 
 /** The namespace. */
-export class MeshNamespace implements AsyncDisposable {
-  readonly cluster: ClusterAccess;
-  readonly namespace: string;
+export class MeshNamespace extends OperatedNamespace {
   readonly istiod: Istiod;
-  readonly #operators: RunningOperator[] = [];
   readonly #configurations: string[] = [];
 
   constructor(cluster: ClusterAccess, namespace: string, istiod: Istiod) {
-    this.cluster = cluster;
-    this.namespace = namespace;
+    super(cluster, namespace);
     this.istiod = istiod;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
     const { client } = this.cluster;
     // Webhooks that nobody answers would keep others from making pods; without its namespace nothing is made anew.
     await client.delete(Namespace, { name: this.namespace });
@@ -117,23 +111,18 @@ export class MeshNamespace implements AsyncDisposable {
     const controllers = sidecarsFeature.controllers(flag);
     const { namespace } = this;
     const kubeconfig = await this.#kubeconfig(controllers.flatMap((controller) => controller.access));
-    const operator = await startOperator({
-      operator: keyturn,
+    return this.start({
       kubeconfig: through?.through(kubeconfig) ?? kubeconfig,
       controllers,
       dryRun,
-      namespaces: [namespace],
       // Tried often, so that a new leader is there at once, and long enough that a busy machine loses no lease.
       leaderElection: { namespace, durations: { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 400 } },
     });
-    this.#operators.push(operator);
-    return operator;
   }
 
   /** For a ServiceAccount with exactly these rights. */
   #kubeconfig(access: Parameters<typeof policyRules>[0]): Promise<string> {
     const { namespace } = this;
-    const manager = managerAccess({ operatorNamespace: namespace, controllerAccess: access });
     const here = access.filter((rule) => rule.kind.namespaced && rule.namespace === undefined);
     const elsewhere = Object.groupBy(
       access.filter((rule) => rule.namespace !== undefined),
@@ -141,7 +130,7 @@ export class MeshNamespace implements AsyncDisposable {
     );
     const namespacedRules: Record<string, ReturnType<typeof policyRules>> = {};
     for (const [place, rules = []] of Object.entries(elsewhere)) namespacedRules[place] = policyRules(rules);
-    namespacedRules[namespace] = policyRules([...here, ...manager.access, ...(manager.accessIn[namespace] ?? [])]);
+    namespacedRules[namespace] = operatorRules(namespace, here);
     const rules = policyRules(access.filter((rule) => !rule.kind.namespaced));
     return this.cluster.kubeconfigFor({ serviceAccount: { namespace, name: "operator" }, rules, namespacedRules });
   }
@@ -167,10 +156,6 @@ export class MeshNamespace implements AsyncDisposable {
     };
     await this.cluster.apply(object);
     if (!unready) await soon(async () => expect(await this.isRolledOut(kind, name)).toBe(true));
-  }
-
-  get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
-    return this.cluster.client.get(kind, { namespace: this.namespace, name });
   }
 
   async isRolledOut(kind: WorkloadKind, name: string): Promise<boolean> {
@@ -215,15 +200,6 @@ export class MeshNamespace implements AsyncDisposable {
   /** How often the workload's template was ever changed, the first time included. */
   async generation(kind: WorkloadKind, name: string): Promise<number | undefined> {
     return (await this.workload(kind, name)).metadata.generation;
-  }
-
-  /** Waits for an Event of this reason about the object, and resolves to what it says. */
-  eventSays(name: string, reason: string): Promise<string> {
-    return soon(async () => {
-      const { items } = await this.cluster.client.list(Event, { namespace: this.namespace, fields: `reason=${reason},regarding.name=${name}` });
-      expect(items).not.toHaveLength(0);
-      return items[0]?.note ?? "";
-    });
   }
 
   async events(name: string): Promise<readonly string[]> {

@@ -1,7 +1,9 @@
 // One operator on a simulated API server in virtual time, whose requests are listed and can be refused.
 import {
+  apiVersionOf,
   type ControllerDefinition,
   type Kind,
+  type KubeObject,
   objectPath,
   seededRandom,
   type Transport,
@@ -23,6 +25,8 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 /** The namespace of everything in it. */
 export const namespace = "default";
 
+const installationKey = new Uint8Array(32).fill(7);
+
 export interface Refusal {
   readonly status: number;
   readonly reason: string;
@@ -33,6 +37,7 @@ export interface Written {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: object;
   readonly data?: object;
+  readonly type?: string;
 }
 
 export class SimulatedOperator {
@@ -49,7 +54,7 @@ export class SimulatedOperator {
     const network = new SimulatedNetwork({ server: this.#server, clock: this.#clock, random: seededRandom(2) });
     const transport = this.#listing(network.connect({ name: "one", clock: new ProcessClock(this.#clock) }));
     const context = { name: "one", transport, clock: this.#clock, random: seededRandom(3), incarnation: 1, signal: new AbortController().signal };
-    void modelOperator("one", { controllers, operator: keyturn }).start(context);
+    void modelOperator("one", { controllers, operator: keyturn, installationKey }).start(context);
   }
 
   #listing(wire: Transport): Transport {
@@ -70,12 +75,20 @@ export class SimulatedOperator {
   }
 
   put(kind: Kind, name: string, { annotations = {}, ...content }: Written): void {
-    const apiVersion = kind.group ? `${kind.group}/${kind.version}` : kind.version;
+    this.#apply(kind, { metadata: { namespace, name, annotations }, ...content });
+  }
+
+  /** As the controllers of the cluster write it. */
+  putStatus(kind: Kind, name: string, status: object): void {
+    this.#apply(kind, { metadata: { namespace, name }, status }, "/status");
+  }
+
+  #apply(kind: Kind, object: KubeObject & Readonly<Record<string, unknown>>, subresource = ""): void {
     this.#ask({
       method: "PATCH",
-      path: `${objectPath(kind, { namespace, name })}?fieldManager=user&force=true`,
+      path: `${objectPath(kind, { namespace, name: object.metadata.name ?? "" })}${subresource}?fieldManager=user&force=true`,
       headers: { "content-type": "application/apply-patch+yaml" },
-      body: JSON.stringify({ apiVersion, kind: kind.kind, metadata: { namespace, name, annotations }, ...content }),
+      body: JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...object }),
     });
   }
 

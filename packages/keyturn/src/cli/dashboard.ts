@@ -70,7 +70,6 @@ export async function dashboardCommand(
       log,
       metrics: createMetrics(),
       registry,
-      features: registry.map(({ name }) => name),
       files,
       contact,
       leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),

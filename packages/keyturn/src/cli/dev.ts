@@ -119,7 +119,6 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const controllers = controllersOf(features, settings, console.environment);
   const runnable = operatorDashboard(controllers, {
     bindAddress: `127.0.0.1:${port}`,
-    features: features.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
     leaseNamespace: serviceAccount.namespace,

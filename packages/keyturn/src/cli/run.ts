@@ -44,7 +44,7 @@ export async function runCommand(given: Given, console: Console, registry: reado
         operator: keyturn,
         connection,
         controllers,
-        runnables: [...(isServed ? [page] : []), ...operatorRunnables(flags, environment)],
+        runnables: [...(isServed ? [page] : []), ...operatorRunnables(flags, environment, registry)],
         version,
         log,
         env: environment,
@@ -67,10 +67,10 @@ export async function runCommand(given: Given, console: Console, registry: reado
 }
 
 /** What notifies people, and what lets them look into the process. */
-function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"]): readonly Runnable[] {
+function operatorRunnables(flags: ValuesOf<typeof operatorFlags>, env: Console["environment"], registry: readonly Feature[]): readonly Runnable[] {
   const { notifyUrlFile: urlFile, notifyAllowHttp: allowHttp, notifyFormat: format, notifyEvents: events, notifyCluster: cluster } = flags;
   return [
-    ...notifyRunnables({ urlFile, allowHttp, format, events, cluster, env }),
+    ...notifyRunnables({ urlFile, allowHttp, format, events, registry, cluster, env }),
     diagnosticsRunnable({ folder: flags.diagnosticsDir, onRequest: onDiagnosticsSignal }),
   ];
 }

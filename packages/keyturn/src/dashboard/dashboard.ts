@@ -146,8 +146,8 @@ export interface DashboardOptions
   readonly metrics: Metrics;
   /** Every feature that there is. Default: those of this build. */
   readonly registry?: readonly Feature[];
-  /** The steps that are shown. */
-  readonly features: readonly FeatureName[];
+  /** The steps that are shown. Default: those of the registry. */
+  readonly features?: readonly FeatureName[];
   /** Whether somebody works on them. */
   readonly leaders: StageLeaders;
   /** How old what is shown may be at most. */
@@ -184,14 +184,14 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const store = new RecordStore(randomBytes(9).toString("base64url"));
   store.onChange(() => metrics.keyturn_dashboard_records.set(store.size));
   const keeper = new RecordKeeper({ ...options, store, unserved: [] });
-  for (const { name, records } of registry) if (options.features.includes(name)) keeper.add(records.watch);
+  for (const { name, records } of registry) if (options.features?.includes(name) ?? true) keeper.add(records.watch);
   const sources = (): typeof keeper.sources => keeper.sources;
   const shown: ShownObjects = {
     resources: () => [...new Set(sources().flatMap(({ resources }) => resources))],
     namespacesOf: (resource) => store.namespacesOf(resource),
   };
   keeper.addStages((touch) => stagesSource(touch, { ...options, registry, sources }));
-  const details = new ObjectDetails({ client, clock, log, store, sources, flag, signal: stop.signal });
+  const details = new ObjectDetails({ client, clock, log, store, sources, registry, flag, signal: stop.signal });
   const server: DashboardServer = await startDashboardServer({
     ...options,
     files: options.files ?? (await readStaticFiles()),

@@ -12,6 +12,7 @@ import { sidecarsView } from "../controllers/sidecars/records.ts";
 import { workloadStory } from "../workloads/workload-record.ts";
 import type { ObjectStory } from "../feature/record.ts";
 import { SecretCheckSum } from "../controllers/checksum/api.ts";
+import { features } from "../registry.ts";
 import { ObjectDetails, objectCommands, objectHistory } from "./object-detail.ts";
 import { issuedFixture } from "./record.fixture.ts";
 import { RecordStore } from "./record-store.ts";
@@ -158,6 +159,7 @@ describe("what differs in a scope of several namespaces", () => {
       log: createLogger({ level: "error", destination: { write: () => undefined } }),
       store,
       sources: () => [source],
+      registry: features,
       flag: (each) => each.parse(given[each.name]),
       signal: new AbortController().signal,
     });

@@ -9,9 +9,8 @@ import {
   shellCommand,
 } from "@keyturn/dashboard/contract";
 import { type Client, type Clock, Event, isApiError, type Kind, type Logger, resourceOf } from "@keyturn/runtime";
-import type { FlagReader } from "../feature/feature.ts";
+import type { Feature, FlagReader } from "../feature/feature.ts";
 import { inNamespace, objectRef, type ObjectStory, type RecordSource, shownText, timeMs } from "../feature/record.ts";
-import { features } from "../registry.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { AskedObject, Asker } from "./server.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
@@ -83,6 +82,7 @@ interface ObjectDetailsOptions {
   readonly log: Logger;
   readonly store: RecordStore;
   readonly sources: () => readonly RecordSource[];
+  readonly registry: readonly Feature[];
   /** The controllers' flags: what counts depends on them. */
   readonly flag: FlagReader;
   readonly signal: AbortSignal;
@@ -147,7 +147,7 @@ export class ObjectDetails {
   }
 
   async #differencesOf({ resource, namespace }: ObjectRef, asker: Asker): Promise<Pick<ObjectDetail, "differences" | "differencesHidden">> {
-    const differences = features.map(({ records }) => records.differences).find((each) => each && resourceOf(each.of) === resource);
+    const differences = this.#options.registry.map(({ records }) => records.differences).find((each) => each && resourceOf(each.of) === resource);
     if (!differences) return {};
     const { needs, places, find } = differences;
     const { client, flag } = this.#options;

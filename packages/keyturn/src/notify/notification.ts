@@ -1,7 +1,6 @@
 // A notification: which Events people are notified of, and in which words.
 import type { Event } from "@keyturn/runtime";
 import type { Feature } from "../feature/feature.ts";
-import { features } from "../registry.ts";
 import type { NotificationFormat, NotifiedEvents } from "./webhook.ts";
 
 /** What is sent. The names are part of the interface: receivers rely on them. */
@@ -49,7 +48,7 @@ function escaped(text: string): string {
 }
 
 /** Which Events people asked to be notified of. */
-export function isNotable(events: NotifiedEvents, registry: readonly Feature[] = features): (event: Pick<Event, "type" | "reason">) => boolean {
+export function isNotable(events: NotifiedEvents, registry: readonly Feature[]): (event: Pick<Event, "type" | "reason">) => boolean {
   const rows = registry.flatMap(({ reasons }) => Object.entries(reasons));
   const notable = new Set(rows.filter(([, { notable: isSo }]) => isSo).map(([reason]) => reason));
   return ({ type, reason }) => events === "all" || type === "Warning" || (events === "life" && notable.has(reason));

@@ -2,6 +2,7 @@
 import { createLogger, createMetrics, type Event, seededRandom } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, test } from "vitest";
+import { features } from "../registry.ts";
 import { Notifier, type NotifierOptions } from "./notifier.ts";
 import type { Delivery } from "./webhook.ts";
 
@@ -34,6 +35,7 @@ function setUp(change: Partial<NotifierOptions> = {}) {
       return Promise.resolve(state.answer);
     },
     events: "life",
+    registry: features,
     format: "generic",
     clock,
     random: seededRandom(1),

@@ -15,6 +15,7 @@ import {
   sleep,
   takeToken,
 } from "@keyturn/runtime";
+import type { Feature } from "../feature/feature.ts";
 import { isNotable, type Notification, notificationBody, notificationOf } from "./notification.ts";
 import { type Delivery, type NotificationFormat, type NotifiedEvents, Webhook } from "./webhook.ts";
 
@@ -33,6 +34,8 @@ export interface NotifierOptions {
   /** Sends one message; rejects only with the signal's reason. */
   readonly post: (body: string, signal: AbortSignal) => Promise<Delivery>;
   readonly events: NotifiedEvents;
+  /** Says which Events tell of the ordinary life of a credential. */
+  readonly registry: readonly Feature[];
   readonly format: NotificationFormat;
   readonly cluster?: string | undefined;
   readonly clock: Clock;
@@ -72,7 +75,7 @@ export class Notifier implements AsyncDisposable {
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.#results = metricsOf(options.metrics, notifyMetrics).keyturn_notifications_total;
-    this.#isNotable = isNotable(options.events);
+    this.#isNotable = isNotable(options.events, options.registry);
     this.#bucket = fullBucket(rate, options.clock.monotonic());
   }
 
@@ -159,6 +162,7 @@ interface NotifyOptions {
   readonly allowHttp: boolean;
   readonly format: NotificationFormat;
   readonly events: NotifiedEvents;
+  readonly registry: readonly Feature[];
   readonly cluster: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

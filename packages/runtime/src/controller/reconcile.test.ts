@@ -777,3 +777,38 @@ test("a cache that keeps only digests of statuses costs no request while nothing
   expect(rig.warnings).toEqual(["PartRefused"]);
   expect(rig.condition("a")).toBe("False PartRefused");
 });
+
+test("two processes that see something else replace each other's reports ever more seldom, and not at all when it is over", async () => {
+  const seen = { first: "one", second: "two" };
+  for (const process of ["first", "second"] as const) {
+    rig.start((scope) => {
+      const widgets = scope.watch<Widget, Stored<Widget>>(Widget);
+      scope.trigger(widgets);
+      return reconcileWith(
+        scope,
+        {
+          observe: ({ key }) => widgets.get(key),
+          plan: (object) => ({
+            steps: [],
+            status: [
+              { regarding: { kind: Widget, object }, conditions: { Ready: { status: "True", reason: "Ready", message: seen[process] } }, fields: {} },
+            ],
+          }),
+        },
+        { reasons },
+      );
+    });
+  }
+  rig.put("a", { text: "one" });
+  // Each has its say once more at once, since nobody knows who replaced it, and then waits for 1, 2, 4 … 30 s, or half of that.
+  expect((await rig.during(60_000)).length).toBeLessThanOrEqual(28);
+  expect((await rig.during(600_000)).length).toBeLessThanOrEqual(90);
+  seen.second = "one";
+  await rig.during(31_000);
+  expect(rig.status("a")).toMatchObject({ conditions: [{ message: "one" }] });
+  expect(await rig.during(600_000)).toEqual([]);
+  // What was disputed long ago no longer waits.
+  rig.ask("PATCH", "/apis/test.dev/v1/namespaces/default/widgets/a/status", { status: { conditions: [] } });
+  await rig.during(1_000);
+  expect(rig.condition("a")).toBe("True Ready");
+});

@@ -31,7 +31,8 @@ const nothingRefused: Moment["refused"] = new Map();
  * Guarantees: steps are carried out in order, each at most once a run, and status and Events follow what was done. A failure of any kind is shown in a
  * condition and an Event and is tried again with a backoff: at once if somebody has to act, after `toleratedMs` if it may pass. A refused part keeps
  * nothing else up, and is tried again when its time has come or its input has changed. A conflict is no failure: it is planned again at once. A dry run
- * changes nothing and logs what it withholds. What a limit holds back keeps its backoff.
+ * changes nothing and logs what it withholds. What a limit holds back keeps its backoff. Two processes that see something else, and replace each other's
+ * statuses, do so ever more seldom.
  *
  * Assumes that the objects which the plan is made from are in caches of the scope: a run starts only when those show the last run's writes.
  */
@@ -83,8 +84,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     this.#scope = scope;
     this.#planner = planner;
     this.#options = options;
-    const { operator, controller, events } = scope;
-    this.#reporter = new StatusReporter({ fieldManager: fieldManagerOf(operator, controller), reasons: options.reasons, events });
+    const { operator, controller, events, clock, random } = scope;
+    this.#reporter = new StatusReporter({ fieldManager: fieldManagerOf(operator, controller), reasons: options.reasons, events, clock, random });
     scope.onSchemaChange?.(() => this.#retryRefused());
     this.#show = scope.show({
       show: (key, shown) => planner.show?.(key, shown),
@@ -149,9 +150,9 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const left = this.#options.leaves?.(key, nowMs);
     if (left?.type === "notSelected") return this.#forget(key);
     if (left) {
-      await this.#report(left.status, { run, nowMs });
+      const againAtMs = await this.#report(left.status, { run, nowMs });
       this.#succeeded(key);
-      return dueIn(left.untilMs, nowMs);
+      return dueIn(earliest([left.untilMs, againAtMs]), nowMs);
     }
     const found = await this.#planner.observe(run, nowMs);
     if (found === undefined) return this.#forget(key);
@@ -199,23 +200,26 @@ class Engine<O, L, A, P extends Plan<L, A>> {
       }
       if (plan.deferred) {
         // What is said of a failure stays until it is over.
-        if (this.#memories.get(key)?.failingSinceMs === undefined) await this.#report(plan.status, { run, nowMs });
-        return { ...dueIn(plan.nextAtMs, nowMs), unfinished: "deferred" };
+        const againAtMs = this.#memories.get(key)?.failingSinceMs === undefined ? await this.#report(plan.status, { run, nowMs }) : undefined;
+        return { ...dueIn(earliest([plan.nextAtMs, againAtMs]), nowMs), unfinished: "deferred" };
       }
-      await this.#report([...plan.status, ...this.#withdrawn(key, plan.status)], { run, nowMs });
+      const againAtMs = await this.#report([...plan.status, ...this.#withdrawn(key, plan.status)], { run, nowMs });
       events.push(...(plan.events ?? []));
       this.#planner.completed?.(observed, run);
       this.#succeeded(key, nowMs, plan);
-      return dueIn(earliest([plan.nextAtMs, this.#retryAtMs(key, nowMs), this.#skew(nowMs)?.untilMs]), nowMs);
+      return dueIn(earliest([plan.nextAtMs, againAtMs, this.#retryAtMs(key, nowMs), this.#skew(nowMs)?.untilMs]), nowMs);
     }
     throw new TransientError(`there was no end after planning ${maxRounds} times`, { reason: "InternalError" });
   }
 
-  /** Fails with what keeps a status from being written, if not all could be. */
-  async #report(reports: readonly StatusReport[], context: Parameters<StatusReporter["report"]>[1] & { readonly run: Run }): Promise<void> {
-    const unreported = await this.#reporter.report(reports, context);
+  /** When what somebody else keeps replacing is reported again. Fails with what keeps a status from being written, if not all could be. */
+  async #report(
+    reports: readonly StatusReport[],
+    context: Parameters<StatusReporter["report"]>[1] & { readonly run: Run },
+  ): Promise<number | undefined> {
+    const { unreported, waitMs } = await this.#reporter.report(reports, context);
     const failed = unreported.find(({ error }) => !isConflict(error)) ?? unreported[0];
-    if (!failed) return;
+    if (!failed) return Number.isFinite(waitMs) ? context.nowMs + waitMs : undefined;
     this.#memory(context.run.key).unreported = unreported.map(({ regarding }) => regarding);
     throw failed.error;
   }

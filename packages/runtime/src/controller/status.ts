@@ -4,6 +4,9 @@ import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, Stored } from "../client/kind.ts";
 import { LruMap } from "../lru-map.ts";
+import { type BackoffOptions, backoffDelayMs } from "../queue/backoff.ts";
+import type { Random } from "../random.ts";
+import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
 import { redactAndCut } from "../observe/redaction.ts";
 import type { Run } from "./controller.ts";
@@ -180,34 +183,74 @@ interface Unreported {
   readonly error: unknown;
 }
 
+/** What a process writes that another keeps replacing: both write at once what they know, and then ever more seldom, so that a failure still shows within a minute. */
+const repeatBackoff: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
+/** A status that stood for so long was not disputed. */
+const undisputedMs = 60_000;
+
+/** What was last said of objects, and how often the very same had to be said again because somebody had replaced it: another leader that sees something else. */
+class Repeats {
+  readonly #said = new LruMap<string, { readonly digest: string; readonly count: number; readonly untilMs: number }>(maxStatuses);
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** How long saying this has to wait. */
+  waitMs(uid: string, digest: string): number {
+    const said = this.#said.get(uid);
+    return said?.digest === digest ? Math.max(0, said.untilMs - this.#clock.monotonic()) : 0;
+  }
+
+  written(uid: string, digest: string): void {
+    const said = this.#said.get(uid);
+    const nowMs = this.#clock.monotonic();
+    const count = said?.digest === digest && nowMs < said.untilMs + undisputedMs ? said.count + 1 : 0;
+    this.#said.set(uid, { digest, count, untilMs: count === 0 ? nowMs : nowMs + backoffDelayMs(count, repeatBackoff, this.#random) });
+  }
+}
+
 /** Writes reports, and records what is new in them. */
 export class StatusReporter {
   readonly #fieldManager: string;
   readonly #reasons: ReasonTable;
   readonly #events: EventRecorder;
   readonly #statuses = new LruMap<string, ReportedStatus>(maxStatuses);
+  readonly #repeats: Repeats;
 
-  constructor(options: { readonly fieldManager: string; readonly reasons: ReasonTable; readonly events: EventRecorder }) {
+  constructor(options: {
+    readonly fieldManager: string;
+    readonly reasons: ReasonTable;
+    readonly events: EventRecorder;
+    readonly clock: Clock;
+    readonly random: Random;
+  }) {
     this.#fieldManager = options.fieldManager;
     this.#reasons = options.reasons;
     this.#events = options.events;
+    this.#repeats = new Repeats(options.clock, options.random);
   }
 
-  /** Resolves when all that is new is written, to what could not be. */
-  async report(reports: readonly StatusReport[], context: ReportContext): Promise<readonly Unreported[]> {
-    const [only, ...others] = reports;
-    if (!only) return [];
-    if (others.length === 0) return this.#tried(only, context);
-    return (await Promise.all(reports.map((report) => this.#tried(report, context)))).flat();
-  }
-
-  async #tried(report: StatusReport, context: ReportContext): Promise<readonly Unreported[]> {
-    try {
-      await this.#reportOne(report, context);
-      return [];
-    } catch (error) {
-      return [{ regarding: report.regarding, error }];
-    }
+  /** Resolves when all that is new is written, to what could not be, and how long the rest has to wait. */
+  async report(
+    reports: readonly StatusReport[],
+    context: ReportContext,
+  ): Promise<{ readonly unreported: readonly Unreported[]; readonly waitMs: number }> {
+    const unreported: Unreported[] = [];
+    let leastMs = Number.POSITIVE_INFINITY;
+    const tried = async (report: StatusReport): Promise<void> => {
+      try {
+        const waitMs = await this.#reportOne(report, context);
+        if (waitMs > 0) leastMs = Math.min(leastMs, waitMs);
+      } catch (error) {
+        unreported.push({ regarding: report.regarding, error });
+      }
+    };
+    await Promise.all(reports.map(tried));
+    return { unreported, waitMs: leastMs };
   }
 
   record({ kind, object }: EventObject, { type, reason, message, action }: Omit<PlannedEvent, "regarding">): void {
@@ -222,17 +265,19 @@ export class StatusReporter {
     });
   }
 
-  async #reportOne(report: StatusReport, context: ReportContext): Promise<void> {
+  /** How long the report has to wait; 0 if all is said. */
+  async #reportOne(report: StatusReport, context: ReportContext): Promise<number> {
     const { regarding } = report;
     const digest = regarding.statusDigest;
-    if (regarding.eventsOnly && !context.failure) return;
-    if (digest !== undefined && report.fields && statusDigest(statusAfter(report, undefined, 0)) === digest) return;
+    if (regarding.eventsOnly && !context.failure) return 0;
+    if (digest !== undefined && report.fields && statusDigest(statusAfter(report, undefined, 0)) === digest) return 0;
     const before = digest === undefined ? regarding.object.status : await this.#lookUp(regarding, context);
     const events = conditionEvents(before, report, this.#reasons);
     const record = (): void => events.forEach((event) => this.record(regarding, event));
     if (context.failure === "untold") record();
-    if (!regarding.eventsOnly) await this.#write(report, before, context);
-    if (!context.failure) record();
+    const waitMs = regarding.eventsOnly ? 0 : await this.#write(report, before, context);
+    if (!context.failure && waitMs === 0) record();
+    return waitMs;
   }
 
   async #lookUp(
@@ -247,20 +292,26 @@ export class StatusReporter {
     return (await (failure ? found.catch(() => undefined) : found))?.status;
   }
 
-  async #write(report: StatusReport, before: ReportedStatus | undefined, context: ReportContext): Promise<void> {
+  async #write(report: StatusReport, before: ReportedStatus | undefined, context: ReportContext): Promise<number> {
     const { regarding, fields, onlyIfUnchanged } = report;
     const { uid, resourceVersion } = regarding.object.metadata;
     const status = statusAfter(report, before, context.nowMs);
-    if (isSame(before, status)) return;
+    if (isSame(before, status)) return 0;
+    const digest = statusDigest(statusAfter(report, undefined, 0));
+    // A failure is told at its own times.
+    const waitMs = context.failure ? 0 : this.#repeats.waitMs(uid, digest);
+    if (waitMs > 0) return waitMs;
     try {
       // What stays is taken from what was seen, so that must still be what is there.
       await this.#apply(regarding, { status, ...((!fields || onlyIfUnchanged) && { resourceVersion }) }, context);
     } catch (error) {
       if (fields || onlyIfUnchanged || !isApiError(error, "Conflict")) throw error;
       await this.#writeAgain(report, context);
-      return;
+      return 0;
     }
+    this.#repeats.written(uid, digest);
     if (regarding.statusDigest !== undefined) this.#statuses.set(uid, status);
+    return 0;
   }
 
   /** A cache that is behind, if only by our own finalizer, must not keep anybody from hearing of a failure. */

@@ -258,7 +258,7 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
 function advance(world: World, { log: noted, versions: recorded, write, nowMs }: Noted, clockMs: number): RotationPlan {
   const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
-  const recovered = recoverableVersions(noted.commits, observation);
+  const recovered = recoverableVersions(noted.commits, observation, recorded);
   const versions = [...recorded, ...recovered].sort((a, b) => a.seq - b.seq);
   const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
   const intact = new Set(targets.filter((target) => isIntact(target, noted.commits)).map(({ name }) => name));
