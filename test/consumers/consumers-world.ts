@@ -27,7 +27,6 @@ import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/
 const namespace = "default";
 const CronJob = defineKind({ group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", namespaced: true });
 
-
 /** What happens at the nth write on a workload or on what is remembered. */
 interface Fault {
   readonly at: number;

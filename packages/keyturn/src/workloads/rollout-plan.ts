@@ -199,7 +199,11 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   const pace = new Pace(fleet, limits, {
     nowMs,
     // What was broken before shows nothing of what it was restarted for.
-    tried: new Set(Array.from(rolling).flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy || superseded.has(id) ? [] : changesOf(workloadRef(id), restartedFor(id))))),
+    tried: new Set(
+      Array.from(rolling).flatMap(([id, { wasUnhealthy }]) =>
+        wasUnhealthy || superseded.has(id) ? [] : changesOf(workloadRef(id), restartedFor(id)),
+      ),
+    ),
     // What was broken before gets its time like others, and no more. What is stuck takes one room for each namespace: with all of it, one tenant would stop the fleet.
     rolling: rolling.size - late.length + stuckNamespaces.size,
     stuckNamespaces,
@@ -235,7 +239,9 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   const isUnhealthy = ({ candidate }: (typeof due)[number]): number => Number(candidate.progress === "unhealthy");
   const priority = ({ candidate }: (typeof due)[number]): number => candidate.priority ?? 0;
   const isFirst = ({ id }: (typeof due)[number]): number => Number(superseded.has(id));
-  const inOrder = due.toSorted((left, right) => isFirst(right) - isFirst(left) || isUnhealthy(left) - isUnhealthy(right) || priority(right) - priority(left));
+  const inOrder = due.toSorted(
+    (left, right) => isFirst(right) - isFirst(left) || isUnhealthy(left) - isUnhealthy(right) || priority(right) - priority(left),
+  );
   for (const { id, candidate } of inOrder) decisions.set(id, pace.next(candidate, superseded.has(id)));
 
   const rows = candidates.map(({ id, candidate: { ref, inspection, by } }): Row => {

@@ -202,11 +202,22 @@ export interface ChangeDigest {
 export function changeDigests(changed: readonly EntryName[], now: StartedWith, key: Uint8Array): readonly ChangeDigest[] {
   const bySource = Map.groupBy(changed.toSorted(), (name) => name.split("/", 2).join("/"));
   const parts = Array.from(bySource, ([source, names]) => {
-    const content = keyed(key, names.flatMap((name) => [name, now.get(name) ?? absent]));
+    const content = keyed(
+      key,
+      names.flatMap((name) => [name, now.get(name) ?? absent]),
+    );
     return { digest: `consumers:${source}@${content}`, names };
   });
   if (parts.length <= limits.namedChanges) return parts;
-  return [{ digest: `consumers:all@${keyed(key, parts.map(({ digest }) => digest))}`, names: changed }];
+  return [
+    {
+      digest: `consumers:all@${keyed(
+        key,
+        parts.map(({ digest }) => digest),
+      )}`,
+      names: changed,
+    },
+  ];
 }
 
 /** For indexes. */
