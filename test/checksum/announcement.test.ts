@@ -272,6 +272,44 @@ test("many that vanish are not published until somebody lets them through", { co
   await place.published(["1-1"]);
 });
 
+test("that the last certificates are gone is let through too, where it is held", { concurrent: true }, async () => {
+  await using place = await verifiedNamespace(cluster(), "empty");
+  await place.startOperator({ flags: { "checksum.publish-empty": "true" } });
+  for (const number of [1, 2, 3]) await place.putSecret(`shop-${number}`, 1, certificate(number));
+  const { metadata } = await place.published(["1-1", "2-1", "3-1"]);
+  for (const number of [1, 2, 3]) await place.removeSecret(`shop-${number}`);
+  await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("False LargeChange"));
+  const { code, out } = await keyturn("checksum", "allow", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig, "--wait");
+  expect([code, out]).toEqual([0, expect.stringContaining("0 new and 3 gone")]);
+  expect(out).toContain("nothing changes for IngressCheckSum");
+  await place.published([]);
+});
+
+test("a word that was withdrawn is taken back where there is no certificate yet", { concurrent: true }, async ({ onTestFinished }) => {
+  await using place = await verifiedNamespace(cluster(), "withdrawn");
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const [signing, checking] = [join(folder, "private.pem"), join(folder, "public.pem")];
+  await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
+  await writeFile(checking, publicKey.export({ format: "pem", type: "spki" }));
+  await place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": checking } });
+  const coming = place.secret("shop-9", 1, certificate(1));
+  expect((await announce(place, [coming], "--sign", signing)).code).toBe(0);
+  const [withdrawn] = await place.checksums();
+  if (!withdrawn) throw new Error("nothing was announced");
+  const { name } = withdrawn.metadata;
+  await cluster().client.delete(SecretCheckSum, { namespace: place.namespace, name });
+  const access = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+  expect(await keyturn("checksum", "allow", ...access, "--sign", signing, "--wait")).toMatchObject({ code: 0, err: "" });
+
+  // Whoever kept the word shows it again, and writes what it says.
+  const { labels = {}, annotations = {} } = withdrawn.metadata;
+  await cluster().client.create(SecretCheckSum, { metadata: { namespace: place.namespace, name, labels, annotations }, spec: withdrawn.spec });
+  await place.put(coming);
+  await soon(async () => expect(await currentReasons(place)).toContain("Unannounced"));
+});
+
 test(
   "where only what is signed counts, an unsigned announcement is worth nothing, and a signed one is published",
   { concurrent: true },

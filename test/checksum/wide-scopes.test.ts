@@ -2,15 +2,17 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type KubeObject, loadConfig, Namespace, policyRules, Secret } from "@keyturn/runtime";
+import { type KubeObject, loadConfig, Namespace, type PolicyRule, policyRules, Secret } from "@keyturn/runtime";
 import { soon, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { agentAccess, agentScopeAccess } from "../../packages/keyturn/src/agent/run-agent.ts";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { readPublicKeys } from "../../packages/keyturn/src/controllers/checksum/announcement.ts";
 import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { secretSelection } from "../../packages/keyturn/src/controllers/checksum/member-kind.ts";
 import type { ScopeChoice } from "../../packages/keyturn/src/controllers/checksum/scopes.ts";
+import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
 import { secretData } from "../../packages/keyturn/test/certificates.ts";
 import { keepAll, type RunningAgent, startAgent } from "../agent/agent-namespace.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
@@ -107,6 +109,42 @@ test("signatures: whoever has one namespace of a scope asks for them in all of i
   await soon(async () => expect(await agent.status()).toMatchObject({ alarms: [{ alarm: "Unannounced" }], heldCount: 1 }));
   expect(await readFile(join(agent.folder, "current", home.namespace, "shop-1", "tls.crt"), "utf8")).toBe(certificate(2).certificate);
   expect(first.metadata.namespace).toBe(home.namespace);
+});
+
+test("a credential's status has the checksum of its scope, from any namespace of it; who may not read it there is told so", async () => {
+  await using place = await verifiedNamespace(cluster(), "operator");
+  const { home, other } = await fleet("status");
+  await place.startClusterOperator({ "checksum.scope": "fleet" });
+  await put(home.namespace, "shop-1", 1, 0);
+  await put(other, "bank-2", 1, 1);
+  const { metadata } = await home.published(["1-1", "2-1"]);
+  await cluster().apply(renderCrds([jwksFeature]));
+  await cluster().apply({
+    apiVersion: "keyturn.io/v1alpha1",
+    kind: "JWKSConfig",
+    metadata: { namespace: other, name: "bank" },
+    spec: { certificateSecret: "bank-2", configMapName: "bank-jwks" },
+  } as KubeObject & { readonly apiVersion: string; readonly kind: string });
+  const statusOf = (kubeconfig: string, ...words: readonly string[]): ReturnType<typeof runKeyturn> =>
+    runKeyturn("status", ...words, "--kubeconfig", kubeconfig, "--checksum.scope", "fleet");
+  const sum = `secretchecksum/${home.namespace}/${metadata.name}`;
+  expect(await statusOf(cluster().adminKubeconfig, "bank", "-n", other)).toMatchObject({ code: 0, out: expect.stringContaining(sum) });
+  expect(await statusOf(cluster().adminKubeconfig, "bank", "-A")).toMatchObject({ code: 0, out: expect.stringContaining(sum) });
+  expect(await statusOf(cluster().adminKubeconfig, "-n", other)).toMatchObject({ code: 0, out: expect.stringMatching(/^verify +1 healthy/m) });
+
+  const everything: PolicyRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: ["list", "watch", "get"] }];
+  const namespaces: PolicyRule[] = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["list", "watch"] }];
+  for (const rules of [[], namespaces]) {
+    const kubeconfig = await cluster().kubeconfigFor({
+      serviceAccount: { namespace: other, name: `viewer-${rules.length}` },
+      rules,
+      namespacedRules: { [other]: everything },
+    });
+    const { code, out } = await statusOf(kubeconfig, "bank", "-n", other);
+    expect(code).toBe(0);
+    expect(out).not.toContain(metadata.name);
+    expect(out).toContain(rules.length === 0 ? "the right to watch namespaces" : `in namespace ${home.namespace}`);
+  }
 });
 
 test("a large change is counted over all namespaces, and let through from any of them; a pause of any of them pauses all", async () => {

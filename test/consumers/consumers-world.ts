@@ -1,9 +1,12 @@
 // Deployments that use Secrets and ConfigMaps, two operators, and a cluster that rolls what is restarted: in virtual time, with one fault at a time.
 import {
   apiVersionOf,
+  type Client,
   ConfigMap,
   ConnectionError,
+  createClient,
   DaemonSet,
+  defineKind,
   Deployment,
   type Kind,
   objectPath,
@@ -22,6 +25,7 @@ import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/co
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 
 const namespace = "default";
+const CronJob = defineKind({ group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", namespaced: true });
 
 const installationKey = new Uint8Array(32).fill(7);
 
@@ -61,7 +65,7 @@ export class ConsumersWorld {
   constructor({ fault, flags = {} }: { readonly fault?: Fault; readonly flags?: Readonly<Record<string, string>> } = {}) {
     this.#fault = fault;
     this.#flags = flags;
-    for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod]) this.#server.serve(kind);
+    for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod, CronJob]) this.#server.serve(kind);
     const seen = new Map<string, string>();
     this.#server.store.onChange(({ resource, after }) => {
       const name = stringOr(objectOr(after?.["metadata"])["name"], "");
@@ -74,6 +78,20 @@ export class ConsumersWorld {
         this.#deployments.filter((each) => this.#restartedAt(each) !== (this.#rolled.get(each) ?? "")).length,
       );
     });
+  }
+
+  /** Everything that somebody who looks has asked for. */
+  readonly requests: TransportRequest[] = [];
+
+  /** A client of somebody who looks; without the right to Secrets and CronJobs if they may not. */
+  viewer(mayRead: boolean): Client {
+    const wire = this.#network.connect({ name: "viewer", clock: new ProcessClock(this.clock) });
+    const send: Transport["send"] = async (request, signal) => {
+      this.requests.push(request);
+      const isRefused = !mayRead && /\/(secrets|cronjobs)\b/.test(request.path);
+      return isRefused ? status(403, "Forbidden", "forbidden") : this.#soon(wire.send(request, signal));
+    };
+    return createClient({ send, close: () => wire.close() }, { clock: this.clock, random: seededRandom(3) });
   }
 
   /** Starts a process of the operator. */
@@ -135,6 +153,11 @@ export class ConsumersWorld {
     this.#report(name);
   }
 
+  cronJob(name: string, container: object): void {
+    const template = { spec: { containers: [{ name: "app", image: "app:1", ...container }] } };
+    this.apply(CronJob, name, { metadata: {}, spec: { schedule: "@daily", jobTemplate: { spec: { template } } } });
+  }
+
   apply(kind: Kind, name: string, { metadata, ...rest }: { readonly metadata: object; readonly [field: string]: unknown }, subresource = ""): void {
     const path = `${objectPath(kind, { namespace, name })}${subresource}?fieldManager=user&force=true`;
     const body = JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { ...metadata, namespace, name }, ...rest });
@@ -160,6 +183,14 @@ export class ConsumersWorld {
         this.#report(name);
       }
     }
+  }
+
+  /** Lets time pass until there is an answer. */
+  async #soon<T>(answer: Promise<T>): Promise<T> {
+    const state = { isThere: false };
+    void answer.finally(() => (state.isThere = true)).catch(() => {});
+    while (!state.isThere) await this.clock.advance(10);
+    return answer;
   }
 
   get #deployments(): readonly string[] {

@@ -11,6 +11,7 @@ import { consumersFlags } from "../../packages/keyturn/src/controllers/consumers
 import { consumersReasons } from "../../packages/keyturn/src/controllers/consumers/reasons.ts";
 import { operatorKubeconfig } from "../support/operated-namespace.ts";
 import { runShell, shellBlock } from "../support/shell-block.ts";
+import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const guide = "guides/use.md";
@@ -38,6 +39,14 @@ test("a first workload is restarted when what it uses changes, by an operator wi
     await runShell(cluster(), here + (await shellBlock(guide, "first")));
     const printed = await runShell(cluster(), here + (await shellBlock(guide, "change")));
     expect(printed).toMatch(/CredentialRestart +Deployment\/web +restarted: password of secret db has changed/);
+    const asked = ["-n", namespace, "--kubeconfig", cluster().adminKubeconfig];
+    for (const subject of ["secret/db", "consumers/db", "consumers/secret/db"]) {
+      const said = await typed("plan", subject, ...asked);
+      expect(said.err + said.out).toMatch(/deployment\/web .* password of secret db, read when a container starts/);
+    }
+    expect((await typed("plan", "configmap/db", ...asked)).out).toBe("no workload uses configmap db\n");
+    expect((await typed("plan", "consumers/web/db", ...asked)).err).toContain("ask for secret/NAME or configmap/NAME");
+    expect((await typed("status", "db", ...asked)).out).toMatch(/use +deployment\/\S+\/web +healthy +Current/);
   } finally {
     await operator.stop();
     await cluster().client.delete(Namespace, { name: namespace });

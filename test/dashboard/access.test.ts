@@ -105,8 +105,8 @@ test.concurrent("the rights that the guide gives to viewers are enough for every
   await cluster().kubectl("create", "clusterrolebinding", "reader", "--clusterrole=keyturn-viewer", "--serviceaccount=default:reader");
   await soon(async () => {
     using page = await openPage(operator.url, { bearer });
-    await soon(() => expect(page.stages).toHaveLength(5));
-    expect(page.stages.map(({ state, hidden }) => [state === "off", hidden])).toEqual(Array.from({ length: 5 }, () => [false, []]));
+    await soon(() => expect(page.stages).toHaveLength(6));
+    expect(page.stages.map(({ state, hidden }) => [state === "off", hidden])).toEqual(Array.from({ length: 6 }, () => [false, []]));
   });
   const { body } = await ask(`${operator.url}api/object?resource=${jwksConfigs}&namespace=alpha&name=tokens`, { bearer });
   expect(JSON.parse(body)).toHaveProperty("events");

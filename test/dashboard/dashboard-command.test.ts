@@ -59,7 +59,7 @@ test.concurrent("shows all that an administrator may see, to nobody without the 
     using page = await openPage(served.url, { bearer: served.secret });
     await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
     await soon(() => expect(page.table("rotationSets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
-    await soon(() => expect(page.stages.map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 5 }, () => ["on", []])));
+    await soon(() => expect(page.stages.map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 6 }, () => ["on", []])));
     // Nobody runs the controllers here, and that is what is told.
     expect(page.table("keySets")[0]).toMatchObject({ health: "unknown", reason: "NotReported" });
     expect(page.hello).toMatchObject({ cluster: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/) });

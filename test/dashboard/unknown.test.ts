@@ -70,7 +70,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
   await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
-  await soon(async () => expect(await marks(page, ".steps")).toEqual(["healthy", "healthy", "healthy", "healthy", "switched off"]));
+  await soon(async () => expect(await marks(page, ".steps")).toEqual(["healthy", "healthy", "healthy", "healthy", "switched off", "switched off"]));
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
 
   await cluster().apiServer.kill();
@@ -160,7 +160,7 @@ test.concurrent.each([
   const { page, problems } = watched;
   await whenLive(page);
   await page.getByText("Nothing needs attention").waitFor();
-  expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy"]);
+  expect(await marks(page)).toEqual(["healthy", "healthy", "healthy", "healthy", "healthy", "healthy"]);
   server.cut();
   await attention(page).getByText("this page is cut off from its server").waitFor();
   expect(await marks(page)).toEqual(all);

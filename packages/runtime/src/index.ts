@@ -1,7 +1,7 @@
 // The public surface of `@keyturn/runtime`.
 
 // Time and chance
-export { type Clock, earliest, sleep, systemClock, type Timer } from "./clock.ts";
+export { type Clock, earliest, sleep, systemClock, type Timer, sharedTimeSlice, type TimeSlice } from "./clock.ts";
 export { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { type HeapItem, IndexedHeap } from "./heap.ts";
 export { type BackoffOptions, backoffDelayMs, RepeatBackoff } from "./queue/backoff.ts";
@@ -161,7 +161,6 @@ export { dateTime, duration, embeddedObject, intOrString, labelName, looseDurati
 
 // Bounded memory
 export { LruMap } from "./lru-map.ts";
-export { sharedTimeSlice, type TimeSlice } from "./time-slice.ts";
 
 // What was read or thrown
 export { messageOf, redactAndCut, safeErrorSummary } from "./observe/redaction.ts";

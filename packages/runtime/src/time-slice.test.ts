@@ -2,8 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { Store } from "./cache/store.ts";
-import type { Clock } from "./clock.ts";
-import { sharedTimeSlice, TimeSlice } from "./time-slice.ts";
+import { type Clock, sharedTimeSlice, TimeSlice } from "./clock.ts";
 
 /** A clock on which every look costs a millisecond. */
 function tickingClock(): Clock {

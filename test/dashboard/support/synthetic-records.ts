@@ -34,7 +34,7 @@ function faring(index: number): Pick<ObjectReport, "health" | "reason" | "messag
   return { health: "healthy", reason: "Ready", message: "all is as the spec asks" };
 }
 
-/** The five steps, all of them on. */
+/** All steps, each of them on. */
 export function stageRecords(): readonly StageRecord[] {
   const summaries = {
     "eventing-auth": "Gives every runtime an application at the identity provider.",
@@ -42,6 +42,7 @@ export function stageRecords(): readonly StageRecord[] {
     jwks: "Publishes public keys as a JWKS.",
     checksum: "Publishes checksums of certificates and Ingresses.",
     sidecars: "Restarts workloads whose sidecar is outdated.",
+    consumers: "Restarts workloads when what they use has changed.",
   };
   return Object.entries(summaries).map(([step, summary]) => ({
     type: "step",

@@ -58,6 +58,8 @@ export interface ObjectReport {
   readonly next?: NextStep;
   /** The names under which people may look for it: its own, and those of the Secrets and sets that it is about. All in its namespace. */
   readonly about: readonly string[];
+  /** The namespaces that it is about, if they are not its own alone. */
+  readonly covers?: readonly string[];
   readonly conditions: readonly ConditionView[];
 }
 

@@ -109,10 +109,16 @@ export function queryCommand(command: QueryCommand, registry: readonly Feature[]
   };
 }
 
-/** `sidecars` means a feature that takes no name; `rotation/sidecars`, and `x`, a name: of that feature, or of the first that takes one. */
+/**
+ * `sidecars` means a feature that takes no name; `secret/db`, an object of a kind that a feature knows; `rotation/sidecars`, and `x`, a name: of that feature,
+ * or of the first that takes one.
+ */
 function askedOf(answering: readonly Answering[], subject: string): Answering & { readonly name: string } {
   const whole = answering.find(({ feature, query }) => feature === subject && !query.names);
   if (whole) return { ...whole, name: "" };
+  const [prefix = "", ...rest] = subject.split("/");
+  const about = answering.find(({ feature, query: { objects } }) => rest.length > 0 && objects && [feature, ...objects].includes(prefix));
+  if (about) return { ...about, name: about.feature === prefix ? rest.join("/") : subject };
   const named = answering.filter(({ query }) => query.names);
   const chosen = named.find(({ feature }) => subject.startsWith(`${feature}/`));
   if (chosen) return { ...chosen, name: subject.slice(chosen.feature.length + 1) };

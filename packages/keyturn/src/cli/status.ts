@@ -2,7 +2,7 @@
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { stageControllers, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
-import type { Feature, FlagReader } from "../feature/feature.ts";
+import type { Feature, FeatureName, FlagReader } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
 import { type Flag, operatorNamespaceFlag, readFlags, UsageError } from "../feature/flag.ts";
 import {
@@ -59,9 +59,11 @@ export async function statusCommand(
     const stop = new AbortController();
     const controllers = stageControllers(given, console.environment, registry);
     const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, console.environment).flag;
+    const wider =
+      namespace === undefined ? new Map<FeatureName, readonly string[]>() : await namespacesElsewhere(session, { namespace, registry, flag });
     const watches = startWatches(
       session,
-      { namespace, operatorNamespace, unserved, registry, controllers, flag },
+      { namespace, operatorNamespace, unserved, registry, controllers, flag, wider },
       AbortSignal.any([session.signal, stop.signal]),
     );
     try {
@@ -103,6 +105,24 @@ async function looksAtRollouts({ client, signal }: Session): Promise<boolean> {
   }
 }
 
+/** For each feature with objects in other namespaces that are about this one too: all that it is to look at. */
+async function namespacesElsewhere(
+  { client, signal }: Session,
+  { namespace, registry, flag }: { readonly namespace: string; readonly registry: readonly Feature[]; readonly flag: FlagReader },
+): Promise<ReadonlyMap<FeatureName, readonly string[]>> {
+  const wider = new Map<FeatureName, readonly string[]>();
+  for (const { name, records } of registry) {
+    try {
+      const others = (await records.elsewhere?.({ client, namespace, signal }, flag)) ?? [];
+      if (others.length > 0) wider.set(name, [namespace, ...others]);
+    } catch (error) {
+      // Who may not look for them learns that of the watch of what it takes.
+      if (!isApiError(error, "Forbidden")) throw error;
+    }
+  }
+  return wider;
+}
+
 /** What is shown of all there is, and how. */
 interface View {
   readonly subject: Subject | undefined;
@@ -112,7 +132,9 @@ interface View {
 
 function startWatches(
   { transport, client, now }: Session,
-  options: Pick<StatusWatchOptions, "namespace" | "operatorNamespace" | "unserved" | "registry" | "controllers" | "flag">,
+  options: Pick<StatusWatchOptions, "namespace" | "operatorNamespace" | "unserved" | "registry" | "controllers" | "flag"> & {
+    readonly wider: ReadonlyMap<FeatureName, readonly string[]>;
+  },
   signal: AbortSignal,
 ): StatusWatches {
   const { namespace } = options;
@@ -122,9 +144,9 @@ function startWatches(
   const cachesIn = (namespaces: readonly string[]): Caches => createCaches({ transport, clock: systemClock, random: systemRandom, log, namespaces });
   const caches = cachesIn(namespace === undefined ? [] : [namespace]);
   const everywhere = cachesIn([]);
-  const watches = watchStatus({ ...options, caches, everywhere, clock, log, contact: keepContact({ client, clock }, signal) });
-  caches.start(signal);
-  everywhere.start(signal);
+  const wider = new Map(Array.from(options.wider, ([feature, namespaces]) => [feature, cachesIn(namespaces)]));
+  const watches = watchStatus({ ...options, caches, wider, everywhere, clock, log, contact: keepContact({ client, clock }, signal) });
+  for (const each of [caches, ...wider.values(), everywhere]) each.start(signal);
   return watches;
 }
 

@@ -137,6 +137,8 @@ export interface FeatureQuery {
   readonly follows: readonly Kind[];
   /** What it can be asked about, for completion; without a namespace, anywhere. Absent: it takes no name, and is asked for by the feature's. */
   readonly names?: (client: Client, place: { readonly namespace?: string }, signal: AbortSignal) => Promise<readonly string[]>;
+  /** It answers also about one object of these kinds, which are words in lower case: the name is `secret/db`, or after the feature's own name `db` alone. Default none. */
+  readonly objects?: readonly string[];
   /** True if flags ask this feature alone, without a name. Default never. */
   readonly isAsked?: (flag: FlagReader) => boolean;
   /** `name` is empty if it takes none. */

@@ -47,6 +47,12 @@ export interface Records {
   readonly flags?: readonly Flag[];
   /** How the page shows them. */
   readonly layout: Pick<StageLayout, "title" | "about" | "tables">;
+  /** Other namespaces whose objects are about this one too. Default none. */
+  elsewhere?(
+    this: void,
+    where: { readonly client: Client; readonly namespace: string; readonly signal: AbortSignal },
+    flag: FlagReader,
+  ): Promise<readonly string[]>;
   /** Declares watches. Nothing is requested before the caches are started. Undefined: this viewer can see nothing of it. */
   watch(this: void, scope: RecordScope): RecordSource | undefined;
   /** How what is live differs from what one of its objects says; asked for when somebody looks. */

@@ -43,6 +43,19 @@ describe("the status of one credential", () => {
     expect(found("tokens")).not.toContain("RotationTarget elsewhere/key-live");
   });
 
+  it("has what a wider scope says of it, wherever that is published", () => {
+    const verify = [
+      report({ kind: "SecretCheckSum", name: "secret-1", namespace: "gate", covers: ["bank", "shop"] }),
+      report({ kind: "SecretCheckSum", name: "secret-2", namespace: "bank" }),
+    ];
+    const wide = statusWith({ publish: [report({ kind: "JWKSConfig", name: "tokens" })], verify });
+    const found = placed(credentialStatusOf(wide, parseSubject("tokens"))).map(({ report: { ref } }) => ref.name);
+    expect(found).toEqual(["tokens", "secret-1"]);
+    expect(statusData(wide)).toMatchObject({
+      steps: [{}, {}, {}, { objects: expect.arrayContaining([expect.objectContaining({ name: "secret-1", covers: ["bank", "shop"] })]) }, {}],
+    });
+  });
+
   it("finds a single object, and nothing", () => {
     expect(found("agent/edge-1")).toEqual(["Agent elsewhere/edge-1"]);
     expect(found("jwksconfig/key-live")).toEqual([]);

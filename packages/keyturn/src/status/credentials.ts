@@ -168,7 +168,7 @@ export function parseSubject(text: string): Subject {
 
 /**
  * The status of one credential: the objects that are named so or are about a Secret or a set of that name, and from there on everything that shares a
- * Secret or a set with them; and the checksums and agents of the namespaces in which they are.
+ * Secret or a set with them; and the checksums and agents of the namespaces in which they are, or of a scope that has them.
  */
 export function credentialStatusOf(status: CredentialStatus, subject: Subject): CredentialStatus {
   const all = placed({ steps: status.steps.filter(({ perNamespace }) => !perNamespace) }).map(({ report }) => report);
@@ -180,7 +180,9 @@ export function credentialStatusOf(status: CredentialStatus, subject: Subject): 
   }
   const namespaces = new Set([...found].map(({ ref }) => ref.namespace));
   const belongs = ({ perNamespace }: StageStatus, report: ObjectReport): boolean =>
-    perNamespace ? namespaces.has(report.ref.namespace) || isMeant(report, subject) : found.has(report);
+    perNamespace
+      ? [report.ref.namespace, ...(report.covers ?? [])].some((namespace) => namespaces.has(namespace)) || isMeant(report, subject)
+      : found.has(report);
   return { ...status, steps: status.steps.map((stage) => ({ ...stage, objects: stage.objects.filter((report) => belongs(stage, report)) })) };
 }
 
@@ -219,7 +221,7 @@ export function statusData({ atMs, namespace, steps, leasesUnread }: CredentialS
 
 /** One object of it. */
 export function reportData(report: ObjectReport): object {
-  const { health, reason, message, sinceMs, detail, next, about } = report;
+  const { health, reason, message, sinceMs, detail, next, about, covers } = report;
   return {
     ...calledBy(report),
     health,
@@ -229,6 +231,7 @@ export function reportData(report: ObjectReport): object {
     detail,
     ...(next && { next: { at: time(next.atMs), what: next.what } }),
     about,
+    ...(covers && { covers }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Watches everything that all stages leave for people to see, puts it together at any moment, and tells what has changed since another.
-import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, type WatchStatus } from "@keyturn/runtime";
+import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, Namespace, type WatchStatus } from "@keyturn/runtime";
 import type { ObjectReport } from "@keyturn/dashboard/contract";
 import { type Feature, type FeatureName, type FlagReader, keyturn, type StageController } from "../feature/feature.ts";
 import { leaseSummary, type LeaseSummary, placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
@@ -13,6 +13,8 @@ import { believedStatus, type ServerContact } from "./server-contact.ts";
 export interface StatusWatchOptions {
   /** For the objects of the steps; limited to `namespace` if one is given. */
   readonly caches: Caches;
+  /** For features with objects in other namespaces that are about this one too. Default `caches`. */
+  readonly wider?: ReadonlyMap<FeatureName, Caches>;
   /** For the operator's Leases, wherever they are. */
   readonly everywhere: Caches;
   /** Undefined for all. */
@@ -49,15 +51,16 @@ interface WatchedCache {
 
 /** Declares the watches. Nothing is requested before the caches are started. */
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
-  const { caches, namespace, controllers, contact, registry = features } = options;
-  const scope = { ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" } as const;
+  const { namespace, controllers, contact, registry = features } = options;
+  const cachesOf = (feature: FeatureName): Caches => options.wider?.get(feature) ?? options.caches;
   const stages = registry.flatMap(({ name, stage, records }) => {
-    const source = records.watch(scope);
+    const caches = cachesOf(name);
+    const source = records.watch({ ...options, watch: caches.watch.bind(caches), touch: () => {}, viewer: "status" });
     return source ? [{ feature: name, step: stage.verb, records, source }] : [];
   });
   const leases = watchLeases(options, Object.values(controllers).flat());
-  const watched = ({ source }: { readonly source: RecordSource }): readonly WatchedCache[] =>
-    source.caches().map((cache) => ({ cache, status: () => believedStatus(caches.statusOf(cache), contact) }));
+  const watched = ({ feature, source }: { readonly feature: FeatureName; readonly source: RecordSource }): readonly WatchedCache[] =>
+    source.caches().map((cache) => ({ cache, status: () => believedStatus(cachesOf(feature).statusOf(cache), contact) }));
   return {
     caches: [...stages.flatMap(watched), leases],
     at(nowMs) {
@@ -77,8 +80,7 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
             unread: uniqueUnread(own),
             controllers: controllers[feature] ?? [],
             leases: held.filter(({ controller }) => controllers[feature]?.some(({ name }) => name === controller)),
-            // Leases are shown with a step and are no kind of its own.
-            absent: own.every(({ cache, status }) => cache.kind === Lease || status().state.type === "missing"),
+            absent: own.every(({ cache, status }) => !isOwnKind(cache.kind) || status().state.type === "missing"),
           };
           return stageStatus(read, leasesUnread);
         }),
@@ -86,6 +88,11 @@ export function watchStatus(options: StatusWatchOptions): StatusWatches {
       };
     },
   };
+}
+
+/** Leases and Namespaces are looked at for a step, and are no kinds of its own. */
+function isOwnKind(kind: Kind): boolean {
+  return kind !== Lease && kind !== Namespace;
 }
 
 /** What a source says about each object; of a record about several objects, about each of them. */

@@ -15,6 +15,9 @@ export const rolloutLabelValue = "rolling";
  */
 export const restartedForAnnotation = `${keyturn.domain}/sidecar-restarted-for`;
 
+/** On an Argo Rollout: `rollout` has it restarted by a change of its template, which its own strategy rolls out; otherwise it is by `spec.restartAt`. Reloader's. */
+export const rolloutStrategyAnnotation = "reloader.stakater.com/rollout-strategy";
+
 /** RFC 3339 with whole seconds, as Fortsa writes it. */
 export function restartTime(nowMs: number): string {
   return new Date(Math.floor(nowMs / 1000) * 1000).toISOString().replace(".000Z", "Z");

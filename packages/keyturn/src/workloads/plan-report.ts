@@ -7,27 +7,32 @@ import { skipInWords } from "./reasons.ts";
 import { recallRestarts } from "./restart-memory.ts";
 import { type Decision, type Limits, planRollouts, type Row } from "./rollout-plan.ts";
 
-/** What to plan for. */
-interface PlanReportOptions {
+/** Whom to plan for. */
+export interface PlanScope {
   /** As the operator's flags say. */
   readonly fleet: FleetOptions;
   readonly limits: Limits;
   /** Plans for every namespace, not only for the query's. */
   readonly allNamespaces: boolean;
-  /** Said if there is nothing to do. */
-  readonly current: string;
   /** Where the operator is, which remembers its restarts. Default: it is looked for. */
   readonly operatorNamespace: string | undefined;
 }
 
 /**
  * The plan as it stands. What a new pod would get is asked of the API server itself, by creating one without storing it, so that this works from
- * outside the cluster too; who asks needs the right to create pods.
+ * outside the cluster too; who asks needs the right to create pods. `current` is said if there is nothing to do.
  */
-export async function rolloutPlanReport(
-  query: Query,
-  { fleet: options, limits, allNamespaces, current, operatorNamespace }: PlanReportOptions,
-): Promise<Report> {
+export async function rolloutPlanReport(query: Query, { current, ...scope }: PlanScope & { readonly current: string }): Promise<Report> {
+  const { rows, fleet } = await plannedOnce(query, scope);
+  const text = rows.length === 0 ? current : textOf(rows);
+  return {
+    text: rows.length === 0 ? text : [text, ...unrememberedNote(fleet)].join("\n\n"),
+    data: { remembered: fleet.memory !== undefined, workloads: rows.map(dataOfRow) },
+  };
+}
+
+/** A fleet of somebody who asks once, and the plan for it. */
+export async function plannedOnce(query: Query, { fleet: options, limits, allNamespaces, operatorNamespace }: PlanScope) {
   const { client, signal, nowMs } = query;
   const caches = new ListedCaches({ client, namespace: allNamespaces ? undefined : query.namespace });
   const recall = (until: AbortSignal) => recallRestarts(client, { operatorNamespace, nowMs, signal: until });
@@ -35,13 +40,13 @@ export async function rolloutPlanReport(
   await fleet.lookForRollouts();
   await caches.fill(signal);
   await Promise.all([fleet.refreshAll(), fleet.recall()]);
-  const { rows } = planRollouts(fleet.observed(limits, nowMs), limits, nowMs);
-  const isRemembered = fleet.memory !== undefined;
-  const text = rows.length === 0 ? current : textOf(rows);
-  return {
-    text: isRemembered || rows.length === 0 ? text : `${text}\n\n${unremembered}`,
-    data: { remembered: isRemembered, workloads: rows.map(dataOf) },
-  };
+  const { rows, due } = planRollouts(fleet.observed(limits, nowMs), limits, nowMs);
+  return { rows, due, fleet };
+}
+
+/** To be said with a plan that was made without what the operator remembers. */
+export function unrememberedNote({ memory }: Pick<Fleet, "memory">): readonly string[] {
+  return memory ? [] : [unremembered];
 }
 
 const unremembered =
@@ -50,11 +55,11 @@ const unremembered =
 function textOf(rows: readonly Row[]): string {
   return renderTable(
     ["namespace", "workload", "decision", "why"],
-    rows.map(({ ref, decision, why }) => [ref.namespace, `${ref.kind.toLowerCase()}/${ref.name}`, inWords(decision), why]),
+    rows.map(({ ref, decision, why }) => [ref.namespace, `${ref.kind.toLowerCase()}/${ref.name}`, decisionInWords(decision), why]),
   );
 }
 
-function inWords(decision: Decision): string {
+export function decisionInWords(decision: Decision): string {
   switch (decision.type) {
     case "restart":
       return "restart";
@@ -76,7 +81,7 @@ function untilInWords(untilMs: number | undefined): string {
   return untilMs === undefined ? "" : ` until ${new Date(untilMs).toISOString()}`;
 }
 
-function dataOf({ ref, decision, outdated, why }: Row): object {
+export function dataOfRow({ ref, decision, outdated, why }: Row): object {
   const until = "untilMs" in decision && decision.untilMs !== undefined ? { until: new Date(decision.untilMs).toISOString() } : {};
   return {
     ...ref,

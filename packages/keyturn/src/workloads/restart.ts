@@ -2,7 +2,7 @@
 import { type Client, type DeepReadonly, fieldManagerOf, type KubeObject } from "@keyturn/runtime";
 import { keyturn } from "../feature/feature.ts";
 import { restartedAtAnnotation, restartedForAnnotation, restartTime, rolloutLabel, rolloutLabelValue } from "./annotations.ts";
-import { restartableKinds, Rollout, type Workload } from "./workload.ts";
+import { restartableKinds, type Workload } from "./workload.ts";
 
 /**
  * Names the controller's Lease and field manager. Never changes, although sidecars are no longer the only reason for a restart: an operator before and one
@@ -64,12 +64,15 @@ async function applyRestart(
   const { kind, namespace, name, uid } = workload.source;
   const restartable = restartableKinds.get(kind)?.kind;
   if (!restartable) throw new Error(`restarting ${kind} ${namespace}/${name}: there is no way to restart a ${kind}`);
+  const { restartedBy, otherRestartedAt } = workload;
+  const [inTemplate, restartAt] = restartedBy === "template" ? [restartedAt, otherRestartedAt] : [otherRestartedAt, restartedAt];
+  const spec = {
+    ...(inTemplate !== undefined && { template: { metadata: { annotations: { [restartedAtAnnotation]: inTemplate } } } }),
+    ...(restartAt !== undefined && { restartAt }),
+  };
   const object: KubeObject & { readonly spec?: object } = {
     metadata: { namespace, name, uid, resourceVersion, ...metadata },
-    ...(restartedAt !== undefined && {
-      spec:
-        restartable === Rollout ? { restartAt: restartedAt } : { template: { metadata: { annotations: { [restartedAtAnnotation]: restartedAt } } } },
-    }),
+    ...(Object.keys(spec).length > 0 && { spec }),
   };
   // By force: the annotation may be Fortsa's, or that of somebody who tried it by hand.
   const options = { fieldManager: fieldManagerOf(keyturn, controllerName), force: true, answer: "metadata" } as const;

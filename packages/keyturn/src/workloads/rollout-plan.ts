@@ -142,6 +142,8 @@ export interface Row {
 interface RolloutPlan {
   /** All candidates that there is something to say about, by id. */
   readonly rows: readonly Row[];
+  /** Those that nothing of their own keeps from being restarted, in the order in which they are. */
+  readonly due: readonly WorkloadId[];
   /** Those of which only is to be written down what their pods were started with. */
   readonly unrecorded: readonly WorkloadId[];
   /** When time alone changes the plan; undefined if only a change of the fleet can. */
@@ -239,11 +241,10 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     ),
   ];
   const written = new Set(rows.flatMap(({ id, decision }) => (decision.type === "restart" || decision.type === "finish" ? [id] : [])));
-  const unrecorded = fleet.candidates.filter(
-    ({ records, recordRefused, paused }) => records && Object.keys(records.now).length > 0 && !recordRefused && !pauseOf(paused, nowMs),
-  );
-  const unrecordedIds = unrecorded.map(({ ref }) => workloadId(ref)).filter((id) => !written.has(id));
-  return { rows, unrecorded: unrecordedIds, nextAtMs: earliest(times) };
+  const isUnrecorded = ({ records, recordRefused, paused }: Candidate): boolean =>
+    Object.keys(records?.now ?? {}).length > 0 && !recordRefused && !pauseOf(paused, nowMs);
+  const unrecorded = fleet.candidates.flatMap((each) => (isUnrecorded(each) ? [workloadId(each.ref)] : []));
+  return { rows, due: inOrder.map(({ id }) => id), unrecorded: unrecorded.filter((id) => !written.has(id)), nextAtMs: earliest(times) };
 }
 
 /** The changes that parts of digests stand for, wherever else in the namespace they are waited for. */

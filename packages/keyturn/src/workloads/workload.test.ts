@@ -62,6 +62,18 @@ describe("how far a Rollout's restart is", () => {
     expect(keepRollout(rollout).progress).toBe(expected);
   });
 
+  test("its time is spec.restartAt, or the template's if it asks for a rollout; the other is kept", () => {
+    const [inTemplate, restartAt] = ["2026-03-04T11:00:00Z", "2026-03-04T12:00:00Z"];
+    const restarted = { ...template, metadata: { ...template.metadata, annotations: { "fortsa.scaffidi.net/restartedAt": inTemplate } } };
+    const kept = (strategy: string) =>
+      keepRollout({
+        metadata: { ...metadata, annotations: { "reloader.stakater.com/rollout-strategy": strategy } },
+        spec: { ...spec, template: restarted },
+      });
+    expect(kept("restart")).toMatchObject({ restartedBy: "restartAt", restartedAt: restartAt, otherRestartedAt: inTemplate });
+    expect(kept("rollout")).toMatchObject({ restartedBy: "template", restartedAt: inTemplate, otherRestartedAt: restartAt });
+  });
+
   test("one that takes its template from a Deployment cannot be asked about", () => {
     expect(keepRollout({ metadata, spec: { replicas: 1 } }).blocker).toBe("UnsupportedOwner");
   });

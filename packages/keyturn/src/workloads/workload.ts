@@ -18,7 +18,7 @@ import {
 } from "@keyturn/runtime";
 import * as z from "zod";
 import { pausedAnnotation, type Selects, selectsAll } from "../feature/pause-and-selection.ts";
-import { restartedAtAnnotation, restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
+import { restartedAtAnnotation, restartedForAnnotation, restartTimeMs, rolloutLabel, rolloutStrategyAnnotation } from "./annotations.ts";
 import type { PodSource } from "./pod-draft.ts";
 import type { SkipReason } from "./reasons.ts";
 import type { Progress, WorkloadRef } from "./rollout-plan.ts";
@@ -38,8 +38,11 @@ export interface Workload {
   /** The first pod of its last change is there. */
   readonly isStarted: boolean;
   readonly restarting: boolean;
-  /** As it stands in the template; for a Rollout, `spec.restartAt`. */
+  /** As it stands where it is restarted by. */
   readonly restartedAt: string | undefined;
+  readonly restartedBy: RestartField;
+  /** The time in the other field of a Rollout, of which an earlier restart can have been: it stays as it is. */
+  readonly otherRestartedAt: string | undefined;
   readonly blocker: SkipReason | undefined;
   /** Those that an inspector reads. */
   readonly labels: Readonly<Record<string, string>>;
@@ -53,6 +56,9 @@ export interface Workload {
   readonly restartedFor: string | undefined;
   readonly deleting: boolean;
 }
+
+/** What a restart changes: the annotation of the pod template, or `spec.restartAt` of a Rollout. */
+type RestartField = "template" | "restartAt";
 
 /** What of workloads is kept, beyond what all are restarted by. */
 interface WorkloadChoices {
@@ -81,7 +87,8 @@ interface Particulars {
   /** Pods of the last change, as far as it was observed. */
   readonly updated: number;
   readonly blocker: SkipReason | undefined;
-  readonly restartedAt?: string | undefined;
+  /** Default: the annotation of the template. */
+  readonly restart?: Pick<Workload, "restartedAt" | "restartedBy" | "otherRestartedAt">;
   readonly source?: Pick<PodSource, "serviceName" | "volumeClaims" | "templateGeneration">;
 }
 
@@ -151,6 +158,7 @@ export function keepRollout(rollout: Stored<Rollout>, choices: WorkloadChoices =
   const desired = spec?.replicas ?? 1;
   const observed = Number(status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const isRestarted = spec?.restartAt === undefined || (restartTimeMs(status.restartedAt) ?? 0) >= (restartTimeMs(spec.restartAt) ?? 0);
+  const inTemplate = spec?.template?.metadata?.annotations?.[restartedAtAnnotation];
   const replaced = observed && isRestarted && (status.updatedReplicas ?? 0) >= desired;
   return workload(rollout, {
     choices,
@@ -161,7 +169,10 @@ export function keepRollout(rollout: Stored<Rollout>, choices: WorkloadChoices =
     progress: !replaced ? "rolling" : status.phase === "Healthy" ? "finished" : "unhealthy",
     updated: isRestarted ? (status.updatedReplicas ?? 0) : 0,
     blocker: spec?.template === undefined ? "UnsupportedOwner" : spec.paused ? "Paused" : undefined,
-    restartedAt: spec?.restartAt,
+    restart:
+      metadata.annotations?.[rolloutStrategyAnnotation] === "rollout"
+        ? { restartedBy: "template", restartedAt: inTemplate, otherRestartedAt: spec?.restartAt }
+        : { restartedBy: "restartAt", restartedAt: spec?.restartAt, otherRestartedAt: inTemplate },
   });
 }
 
@@ -176,6 +187,8 @@ function progressOf(
 
 function workload(object: Stored<KubeObject>, particulars: Particulars): Workload {
   const { kind, template = {}, selector, desired, progress, blocker, source } = particulars;
+  const inTemplate = template.metadata?.annotations?.[restartedAtAnnotation];
+  const { restart = { restartedBy: "template", restartedAt: inTemplate, otherRestartedAt: undefined } } = particulars;
   const { selects = selectsAll, reads = () => false, records = [] } = particulars.choices;
   const read = (entries: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(entries).filter(([key]) => reads(key)));
   const { namespace = "", name, uid, labels = {}, annotations = {} } = object.metadata;
@@ -190,7 +203,7 @@ function workload(object: Stored<KubeObject>, particulars: Particulars): Workloa
     generation: object.metadata.generation ?? 0,
     isStarted: progress !== "rolling" || (isObserved(object) && (particulars.updated > 0 || desired === 0)),
     restarting: labels[rolloutLabel] !== undefined,
-    restartedAt: particulars.restartedAt ?? template.metadata?.annotations?.[restartedAtAnnotation],
+    ...restart,
     blocker,
     labels: read(labels),
     annotations: read(annotations),

@@ -1,9 +1,8 @@
 // The live copy of a watched kind: turns watch events into objects with indexes, and notifies listeners of what changed.
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectKey } from "../client/kind.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, sharedTimeSlice } from "../clock.ts";
 import { safeErrorPlace } from "../observe/redaction.ts";
-import { sharedTimeSlice } from "../time-slice.ts";
 import type { WatchEvent } from "../watch/step.ts";
 import type { Change, DeepReadonly, SubscribeOptions } from "./cache.ts";
 

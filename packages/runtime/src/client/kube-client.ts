@@ -1,8 +1,7 @@
 // The client: typed requests for each verb over a transport; reads are tried again.
-import { type Clock, sleep, systemClock } from "../clock.ts";
+import { type Clock, sleep, systemClock, sharedTimeSlice } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
 import { type Random, systemRandom } from "../random.ts";
-import { sharedTimeSlice } from "../time-slice.ts";
 import { compareResourceVersions } from "../watch/step.ts";
 import { ApiError, isApiError } from "./api-error.ts";
 import type { Answer, Answered, Client, DeleteOptions, ListResult, Selection } from "./client.ts";

@@ -2,13 +2,12 @@
 import type { Client } from "../client/client.ts";
 import type { ObjectKey } from "../client/kind.ts";
 import type { SendPermit } from "../client/transport.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, sharedTimeSlice } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
 import { backoffDelayMs, type KeyBackoff } from "../queue/backoff.ts";
 import { WorkQueue } from "../queue/work-queue.ts";
 import type { AddOptions, TakenKey } from "../queue/work-queue.ts";
 import type { Random } from "../random.ts";
-import { sharedTimeSlice } from "../time-slice.ts";
 import type { ControllerObserver, Reconcile, Run, RunResult } from "./controller.ts";
 import { type FailedRun, type Failure, refusalBackoff } from "./failure.ts";
 import { permitOf, runClient, type RunEnd, type SignalOnDemand, type StartedRun, startRun, type Term, type WriteRecord } from "./run.ts";

@@ -5,12 +5,11 @@ import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
 import { mediaType, retryAfterOf } from "../client/response.ts";
 import { AnswerTooLongError, type Transport, type TransportRequest, type TransportResponse } from "../client/transport.ts";
-import { type Clock, sleep } from "../clock.ts";
+import { type Clock, sleep, sharedTimeSlice } from "../clock.ts";
 import { checkNumbers } from "../duration.ts";
 import type { Logger } from "../observe/logger.ts";
 import { messageOf } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";
-import { sharedTimeSlice } from "../time-slice.ts";
 import { decodeProtobufStatus, protobufObjectReader, protobufType, readMetadataOnly } from "../wire/protobuf-objects.ts";
 import { WireError } from "../wire/protobuf-reader.ts";
 import {

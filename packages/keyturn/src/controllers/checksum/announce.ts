@@ -132,7 +132,10 @@ async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, p
   const nothing = { namespace, kind, checksums: [], added: [], removed: [], problems: [] };
   // What is published may still be held by agents, for certificates in it that are older; nobody holds Ingresses. Whoever signs always says everything.
   const isPublished = settled !== undefined && isOfState(settled, state) && memberKind.checksums !== options.secrets.checksums;
-  if (state.ids.length === 0 || (!key && (isPublished || !settled))) return nothing;
+  if (!key && (isPublished || !settled)) return nothing;
+  const isEmpty = state.ids.length === 0;
+  // Of Secrets a word can have been signed and withdrawn that nothing shows any more; Ingresses that never had a checksum need none of nothing.
+  if (isEmpty && published.length === 0 && memberKind.checksums !== options.secrets.checksums) return nothing;
   const serverMs = await serverTime(query, { namespace, kind: memberKind, key });
   const live = liveOf(members);
   // Whoever signs takes back what was signed before and is still to come.
@@ -149,7 +152,7 @@ async function prepareAllowed<T extends KubeObject>(memberKind: MemberKind<T>, p
   const gone = words.flatMap(([name, { change }]) =>
     change.to === undefined || members.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
   );
-  const parts = inParts([...(key ? [nothingElse] : []), ...confirmationOf(settledIds, members, gone)]);
+  const parts = inParts([...(key || isEmpty ? [nothingElse] : []), ...confirmationOf(settledIds, members, gone)]);
   const checksums = announcementObjects(memberKind, { namespace, state, parts, published, serverMs, ownMs: query.nowMs, expiresInMs, key });
   const { notPublished: added, notLive: removed } = differenceOf(state.ids, settledIds);
   return { ...nothing, added, removed, checksums };

@@ -35,7 +35,7 @@ export const limitFlags = {
   maxVanishing: limitFlag({
     name: "checksum.max-vanishing",
     default: "20%",
-    help: "hold what nobody announced if more certificates than this vanish within an hour, or go back to a lower version at once; two always may",
+    help: "hold what nobody announced if more certificates than this vanish or go back to a lower version at once, or there are by more than this fewer than in the last hour; two always may",
   }),
   maxChanging: limitFlag({
     name: "checksum.max-changing",

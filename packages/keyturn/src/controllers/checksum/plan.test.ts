@@ -313,6 +313,51 @@ describe("a large change", () => {
     expect(world.standing("1-1")).toBe("True Reached");
   });
 
+  test("is one where what was announced to go came back and goes again: a word lets it through once", () => {
+    const world = worldWith(...nine);
+    world.announceChanges(
+      10 * minuteMs,
+      nine.slice(1).map((from) => ({ name: "", from })),
+    );
+    world.setLive("1-1");
+    expect(world.settle().isHeld).toBe(false);
+    world.nowMs += minuteMs;
+    world.setLive(...nine);
+    expect(world.settle().isHeld).toBe(false);
+    world.nowMs += minuteMs;
+    world.setLive("1-1");
+    expect(world.settle().isHeld).toBe(true);
+  });
+
+  test("is none where what was announced to come goes, and counts once", () => {
+    const twenty = Array.from({ length: 20 }, (_, index) => `${index + 1}-1`);
+    const world = worldWith(...twenty);
+    world.announceChanges(
+      10 * minuteMs,
+      ["21-1", "22-1"].map((to, index) => ({ name: `object-${20 + index}`, to })),
+    );
+    world.setLive(...twenty, "21-1", "22-1");
+    world.settle();
+    for (const live of [twenty, twenty.slice(1)]) {
+      world.nowMs += minuteMs;
+      world.setLive(...live);
+      expect(world.settle().isHeld).toBe(false);
+    }
+  });
+
+  test("is none where two announced batches are there at once", () => {
+    const world = worldWith(...nine);
+    for (const batch of [nine.slice(1, 5), nine.slice(5)]) {
+      world.announceChanges(
+        10 * minuteMs,
+        batch.map((from) => ({ name: "", from })),
+      );
+    }
+    world.nowMs += minuteMs;
+    world.setLive("1-1");
+    expect(world.settle().isHeld).toBe(false);
+  });
+
   test("is one where certificates go back to lower versions", () => {
     const world = worldWith(...nine.map((id) => id.replace("-1", "-5")));
     world.setLive(...nine);

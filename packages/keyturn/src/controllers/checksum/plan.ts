@@ -25,7 +25,7 @@ import {
   rfc3339,
   timestampMsOf,
 } from "./check-sum-object.ts";
-import { changesOf, type History, historyOf, retentionOf } from "./history.ts";
+import { changesOf, type History, historyOf, retentionOf, type SettledCheckSum } from "./history.ts";
 import { speakingOf, unspokenOf, wordsOf } from "./words.ts";
 import type { Problem, SetState } from "./members.ts";
 import type { ConditionReason, EventReason } from "./reasons.ts";
@@ -140,13 +140,21 @@ function publicationOf(
   const { state, published, namespace, prefix } = observation;
   const [last] = settled;
   if (awaited.some(({ progress }) => progress === "begun")) return {};
-  const announced = settled.map(({ checksum }) => checksum).filter((checksum) => changesOf(checksum) && isTrusted(checksum));
+  const saying = settled.filter(({ checksum }) => changesOf(checksum) && isTrusted(checksum));
   // Also of a state for which there is a checksum already: whoever can write checksums can say anything.
-  const unsaid = policy.signedOnly ? unannounced(observation, announced) : undefined;
+  const unsaid = policy.signedOnly
+    ? unannounced(
+        observation,
+        saying.map(({ checksum }) => checksum),
+      )
+    : undefined;
   if (unsaid) return { held: unsaid };
   if (last && isOfState(last.checksum, state)) return {};
   if (state.ids.length === 0 && !policy.publishEmpty) return {};
-  const before = last && stateBefore(observation, last.checksum, { announced, nowMs });
+  // What came about before the last checksum was made is in it: no word lets the same through twice.
+  const isSince = ({ sinceMs }: SettledCheckSum): boolean =>
+    last !== undefined && (changesOf(last.checksum) ? sinceMs >= last.sinceMs : sinceMs > last.sinceMs);
+  const before = last && stateBefore(observation, last.checksum, { announced: saying.filter(isSince).map(({ checksum }) => checksum), nowMs });
   const held = before && !policy.signedOnly ? largeChange(observation, before, policy.limits) : undefined;
   if (held) return { held };
   // The order of checksums is that of their timestamps, whatever the clocks of those who made them say.

@@ -157,7 +157,7 @@ export class PublishedWorld {
       change.to === undefined || this.#live.get(name)?.state === "counted" ? [] : [{ name, from: change.to }],
     );
     const confirmed = confirmationOf(newestFirst[0]?.spec.ids ?? [], this.#live, gone);
-    this.announceChanges(60_000, key ? [nothingElse, ...confirmed] : confirmed, key);
+    this.announceChanges(60_000, key || this.state.ids.length === 0 ? [nothingElse, ...confirmed] : confirmed, key);
   }
 
   create(object: CheckSumObject): void {

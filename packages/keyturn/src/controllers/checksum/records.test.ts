@@ -1,7 +1,10 @@
 // What is drawn of checksums and agents.
-import { createClient, type Lease, type Stored } from "@keyturn/runtime";
+import type { ObjectRecord } from "@keyturn/dashboard/contract";
+import { createClient, createLogger, type Kind, type KubeObject, Lease, Namespace, type Stored, type Watch } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
 import { describe, expect, it } from "vitest";
 import type { FlagReader } from "../../feature/feature.ts";
+import { ManualCache } from "../../workloads/manual-cache.fixture.ts";
 import { agentAnnotations, agentOf, keepAgentLease } from "./agent-lease.ts";
 import { SecretCheckSum } from "./api.ts";
 import { checksumRecords, checksumStory, countingChecksum, namespaceChecksums, type ShownCheckSum } from "./records.ts";
@@ -97,6 +100,53 @@ describe("a namespace", () => {
 
   it("without checksums has no record", () => {
     expect(namespaceChecksums(SecretCheckSum, { namespace: "gate", checksums: [], leases: [] }, now)).toBeUndefined();
+  });
+});
+
+describe("a wider scope", () => {
+  const flag: FlagReader = (each) => each.parse({ "checksum.scope": "fleet" }[each.name]);
+  const namespaces = new ManualCache<unknown>(Namespace);
+  const touched: string[] = [];
+  const watch = (kind: Kind, { keep }: { keep: (object: Stored<KubeObject>) => unknown }): ManualCache<unknown> => {
+    const cache = kind === Namespace ? namespaces : new ManualCache<unknown>(kind);
+    if (kind === SecretCheckSum) cache.put("gate/b", keep(checksum("b", -10, "Published")));
+    if (kind === Lease) cache.put("gate/keyturn-agent-one", keep(lease("one", { checksum: "md5-b" })));
+    if (kind === Namespace) {
+      for (const [name, fleet] of [
+        ["gate", "east"],
+        ["shop", "east"],
+        ["bank", "west"],
+      ] as const)
+        cache.put(name, keep({ metadata: { name, uid: name, resourceVersion: "1", labels: { fleet } } }));
+    }
+    return cache;
+  };
+  const source = checksumRecords.watch({
+    watch: watch as unknown as Watch,
+    touch: (id) => void touched.push(id),
+    clock: new VirtualClock(),
+    log: createLogger({ level: "silent", destination: { write: () => {} } }),
+    flag,
+    viewer: "page",
+    unserved: [],
+  });
+  const recordOf = (id: string): ObjectRecord | undefined => {
+    const record = source?.make(id, now)?.record;
+    return record?.type === "object" ? record : undefined;
+  };
+
+  it.each(["checksum/SecretCheckSum/gate", "agent/gate/keyturn-agent-one"])("has %s found by each of its namespaces", (id) => {
+    const record = recordOf(id);
+    expect(record?.covers).toEqual(["gate", "shop"]);
+    expect(record?.texts).toEqual(expect.arrayContaining(["gate", "shop"]));
+    expect(record?.facts).toContainEqual({ name: "namespaces", text: "gate, shop" });
+  });
+
+  it("is told anew when a namespace comes, and is about nothing else when it is a single one", () => {
+    touched.length = 0;
+    namespaces.drop("shop");
+    expect(touched).toEqual(expect.arrayContaining(["checksum/SecretCheckSum/gate", "agent/gate/keyturn-agent-one"]));
+    expect(recordOf("checksum/SecretCheckSum/gate")).not.toHaveProperty("covers");
   });
 });
 

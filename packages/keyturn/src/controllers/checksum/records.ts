@@ -15,7 +15,8 @@ import {
   type Selection,
   type Stored,
 } from "@keyturn/runtime";
-import { type FlagReader, keyturn } from "../../feature/feature.ts";
+import { keyturn } from "../../feature/feature.ts";
+import { skippingOf } from "../../feature/pause-and-selection.ts";
 import {
   againAtMs,
   cellAt,
@@ -34,6 +35,7 @@ import {
   pauseCommand,
   type RecordBase,
   type Records,
+  type RecordScope,
   shortDigest,
   shownText,
   timeMs,
@@ -55,10 +57,10 @@ import {
 import { IngressCheckSum, SecretCheckSum } from "./api.ts";
 import { type CheckSumObject, madeMsOf } from "./check-sum-object.ts";
 import { differenceInWords, namespaceDiffs } from "./difference.ts";
-import { checksumFlags, memberFlags } from "./flags.ts";
+import { checksumFlags, memberFlags, scopeFlags } from "./flags.ts";
 import { secretSelection } from "./member-kind.ts";
 import type { ConditionReason } from "./reasons.ts";
-import { scopeArguments, scopeChoiceOf, scopesFor } from "./scopes.ts";
+import { isWide, scopeArguments, scopeChoiceOf, scopesFor, watchScopes } from "./scopes.ts";
 
 /** A checksum as it is shown: its ids can be a megabyte, and are not. */
 export type ShownCheckSum = Stored<CheckSumObject>;
@@ -209,18 +211,21 @@ function agentCounts(
   return { current: current.length, behind: leases.length - silent.length - current.length, silent: silent.length };
 }
 
-/** What to watch, as the controller does: elsewhere the operator may have no right to look. */
-function watchedChecksums(flag: FlagReader): {
+/** What to watch, as the controller does: elsewhere the operator may have no right to look. Whoever asks for a status says where to look. */
+function watchedChecksums({ flag, viewer }: Pick<RecordScope, "flag" | "viewer">): {
   readonly kinds: readonly Kind<CheckSumObject>[];
   readonly places: readonly Pick<Selection, "namespace">[];
 } {
   const kinds = { secrets: SecretCheckSum, ingresses: IngressCheckSum };
-  const names = flag(checksumFlags.namespaces);
+  const names = viewer === "status" ? [] : flag(checksumFlags.namespaces);
   return {
     kinds: flag(checksumFlags.kinds).map((kind) => kinds[kind]),
     places: names.length > 0 ? names.map((namespace) => ({ namespace })) : [{}],
   };
 }
+
+/** A scope can have thousands. */
+const maxNamespacesNamed = 20;
 
 const standingWords = { current: "agrees", awaited: "awaited", differs: "differs" } as const;
 
@@ -256,6 +261,19 @@ export function checksumRecord(known: NamespaceChecksums): ObjectRecord {
     ],
     ...(standing !== "current" && { differing: { order: standing === "differs" ? 0 : 1, ...defined("givenUpMs", newest?.announcedUntilMs) } }),
   });
+}
+
+/** The same as of a scope: whoever looks for one of its namespaces finds it. */
+function coveringAll(record: ObjectRecord, namespaces: readonly string[]): ObjectRecord {
+  if (namespaces.every((namespace) => namespace === record.ref.namespace)) return record;
+  const named = namespaces.slice(0, maxNamespacesNamed).join(", ");
+  const rest = namespaces.length - maxNamespacesNamed;
+  return {
+    ...record,
+    covers: namespaces,
+    texts: [...record.texts, ...namespaces],
+    facts: [...record.facts, ...factText("namespaces", rest > 0 ? `${named} and ${rest} more` : named)],
+  };
 }
 
 function counted(count: number, word: string): readonly string[] {
@@ -353,9 +371,15 @@ export const checksumRecords: Records = {
   layout,
   differences,
   perNamespace: true,
-  watch({ watch, touch, flag }) {
-    const { kinds, places } = watchedChecksums(flag);
-    const scope = scopeArguments(scopeChoiceOf(flag));
+  flags: scopeFlags,
+  async elsewhere({ client, namespace, signal }, flag) {
+    const { home = namespace } = (await scopesFor(client, scopeChoiceOf(flag), signal))(namespace) ?? {};
+    return home === namespace ? [] : [home];
+  },
+  watch({ watch, touch, flag, viewer }) {
+    const { kinds, places } = watchedChecksums({ flag, viewer });
+    const scopeChoice = scopeChoiceOf(flag);
+    const scope = scopeArguments(scopeChoice);
     const labels = managedBySelector(keyturn);
     const checksums = kinds.flatMap((kind) =>
       places.map((place): Cache<ShownCheckSum> => watch(kind, { ...place, labels, keep: keepShownCheckSum })),
@@ -371,6 +395,18 @@ export const checksumRecords: Records = {
         if (cache.kind === SecretCheckSum) for (const [leaseKey] of leases.entries(namespace)) touch(agentId(nameOf(leaseKey)));
       });
     }
+    const touchScope = (home: string): void => {
+      for (const kind of kinds) touch(checksumId(kind, home));
+      for (const [leaseKey] of leases.entries(home)) touch(agentId(nameOf(leaseKey)));
+    };
+    const scopes = isWide(scopeChoice.rule)
+      ? watchScopes(
+          { watch, trigger: (cache, homesOf) => void cache.subscribe((change) => homesOf?.(change).forEach(touchScope)) },
+          scopeChoice,
+          skippingOf(flag),
+        )
+      : undefined;
+    const covering = (record: ObjectRecord): ObjectRecord => coveringAll(record, scopes?.namespacesOf(record.ref.namespace) ?? []);
     leases.subscribe(({ key }) => {
       const name = nameOf(key);
       touch(agentId(name));
@@ -379,7 +415,7 @@ export const checksumRecords: Records = {
     return {
       step: "checksum",
       resources: [...kinds, Lease].map(resourceOf),
-      caches: () => [...checksums, leases],
+      caches: () => [...checksums, leases, ...(scopes?.restsOn ? [scopes.restsOn] : [])],
       ids: () => [
         ...new Set(checksums.flatMap((cache) => Array.from(cache.entries(), ([key]) => checksumId(cache.kind, nameOf(key).namespace ?? "")))),
         ...Array.from(leases.entries(), ([key]) => agentId(nameOf(key))),
@@ -390,13 +426,17 @@ export const checksumRecords: Records = {
           const lease = leases.get(keyOf({ namespace: first, name: second }));
           if (!lease) return undefined;
           const { agent, againAtMs: laterMs } = agentOf(lease, { counting: countingChecksum(checksumsIn(first)), nowMs });
-          return { record: agentRecord(agent), againAtMs: laterMs, story: (ref) => agentStory(ref, agent, scope) };
+          return { record: covering(agentRecord(agent)), againAtMs: laterMs, story: (ref) => agentStory(ref, agent, scope) };
         }
         const kind = first === SecretCheckSum.kind ? SecretCheckSum : IngressCheckSum;
         const agents = kind === SecretCheckSum ? valuesOf(leases, second) : [];
         const known = namespaceChecksums(kind, { namespace: second, checksums: checksumsIn(second, first), leases: agents }, nowMs);
         return (
-          known && { record: checksumRecord(known.checksums), againAtMs: known.againAtMs, story: (ref) => checksumStory(ref, known.checksums, scope) }
+          known && {
+            record: covering(checksumRecord(known.checksums)),
+            againAtMs: known.againAtMs,
+            story: (ref) => checksumStory(ref, known.checksums, scope),
+          }
         );
       },
       find(resource, name) {

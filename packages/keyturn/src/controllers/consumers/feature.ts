@@ -3,13 +3,14 @@ import { DaemonSet, Deployment, Secret, StatefulSet } from "@keyturn/runtime";
 import { selectionFlags } from "../../feature/pause-and-selection.ts";
 import type { Feature, FlagReader } from "../../feature/feature.ts";
 import { operatorNamespaceFlag } from "../../feature/flag.ts";
-import { rolloutPlanReport } from "../../workloads/plan-report.ts";
+import { type PlanScope, rolloutPlanReport } from "../../workloads/plan-report.ts";
 import { consumersControllerOf, consumersFleet } from "./controller.ts";
 import { consumersFlags, consumersOptions } from "./flags.ts";
 import { consumersMetrics } from "./metrics.ts";
 import { consumersAlerts, consumersPanels } from "./monitoring.ts";
 import { consumersReasons } from "./reasons.ts";
 import { consumersRecords } from "./records.ts";
+import { sourceKindWords, sourcePlanReport } from "./source-plan.ts";
 
 export const consumersFeature: Feature = {
   name: "consumers",
@@ -35,10 +36,16 @@ export const consumersFeature: Feature = {
   panels: consumersPanels,
   queries: {
     plan: {
-      summary: "with consumers, the workloads to be restarted for what they use",
+      summary:
+        "with consumers, the workloads to be restarted for what they use, and with secret/NAME or configmap/NAME those that a change of it would restart",
       flags: [operatorNamespaceFlag, ...Object.values(selectionFlags), ...Object.values(consumersFlags)],
       follows: [Deployment, StatefulSet, DaemonSet, Secret],
-      answer: (query, { allNamespaces, flag }) => rolloutPlanReport(query, planOptions(flag, allNamespaces)),
+      objects: sourceKindWords,
+      answer: (query, { name, allNamespaces, flag }) => {
+        const scope = planScope(flag, allNamespaces);
+        if (name !== "") return sourcePlanReport(query, name, { ...scope, options: consumersOptions(flag) });
+        return rolloutPlanReport(query, { ...scope, current: "every pod was started with what it uses" });
+      },
     },
   },
   predecessor: { name: "Reloader", image: "reloader", guide: "docs/migration/from-reloader.md" },
@@ -46,8 +53,7 @@ export const consumersFeature: Feature = {
   controllers: (flag) => [consumersControllerOf(consumersOptions(flag))],
 };
 
-function planOptions(flag: FlagReader, allNamespaces: boolean) {
+function planScope(flag: FlagReader, allNamespaces: boolean): PlanScope {
   const options = consumersOptions(flag);
-  const current = "every pod was started with what it uses";
-  return { fleet: consumersFleet(options), limits: options.limits, allNamespaces, operatorNamespace: flag(operatorNamespaceFlag), current };
+  return { fleet: consumersFleet(options), limits: options.limits, allNamespaces, operatorNamespace: flag(operatorNamespaceFlag) };
 }

@@ -84,6 +84,8 @@ function seen(name: string, more: Partial<Workload> = {}): Workload {
     isStarted: true,
     restarting: false,
     restartedAt: undefined,
+    restartedBy: "template",
+    otherRestartedAt: undefined,
     blocker: undefined,
     labels: {},
     annotations: {},
