@@ -27,8 +27,6 @@ import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/
 const namespace = "default";
 const CronJob = defineKind({ group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", namespaced: true });
 
-const installationKey = new Uint8Array(32).fill(7);
-
 /** What happens at the nth write on a workload or on what is remembered. */
 interface Fault {
   readonly at: number;
@@ -41,6 +39,8 @@ export interface Using {
   /** Of its pods: as in a pod's spec, beside the container's name and image. */
   readonly container?: object;
   readonly volumes?: readonly object[];
+  /** Default 1. */
+  readonly replicas?: number;
 }
 
 interface Life {
@@ -57,9 +57,16 @@ export class ConsumersWorld {
   readonly #lives: { readonly life: Life; readonly stop: AbortController }[] = [];
   /** Deployments whose pods do not get available any more. */
   readonly unhealthy = new Set<string>();
+  /** With this in a Secret, pods that are started do not get available, and stay like that. */
+  readonly bad = "bad";
+  /** For which restart their pods were started. */
+  readonly #started = new Map<string, string>();
+  readonly #startedBadly = new Set<string>();
   /** The times that a template ever had, in the order in which they were written. */
   readonly restarts: string[] = [];
   writes = 0;
+  /** The installation's. */
+  key = new Uint8Array(32).fill(7);
   mostRolling = 0;
 
   constructor({ fault, flags = {} }: { readonly fault?: Fault; readonly flags?: Readonly<Record<string, string>> } = {}) {
@@ -101,7 +108,7 @@ export class ConsumersWorld {
     const transport = this.#faulty(this.#network.connect({ name, clock: new ProcessClock(this.clock) }), life);
     const context = { name, clock: this.clock, random: seededRandom(this.#lives.length + 1), incarnation: 1, signal: stop.signal };
     const controllers = controllersOf([consumersFeature], this.#flags, {});
-    void modelOperator(name, { controllers, operator: keyturn, elects: true, installationKey }).start({ ...context, transport });
+    void modelOperator(name, { controllers, operator: keyturn, elects: true, installationKey: this.key }).start({ ...context, transport });
     this.#lives.push({ life, stop });
     return this;
   }
@@ -121,6 +128,15 @@ export class ConsumersWorld {
 
   get labelled(): readonly string[] {
     return this.#deployments.filter((name) => objectOr(this.#metadata(name)["labels"])[rolloutLabel] !== undefined);
+  }
+
+  /** What the operator remembers of its restarts, as text. */
+  get memory(): string | undefined {
+    const [text] = this.#server.store.list("leases.coordination.k8s.io").flatMap(([, { metadata }]) => {
+      const { name, annotations } = objectOr(metadata);
+      return name === "keyturn-restarts" ? [stringOr(objectOr(annotations)["keyturn.io/restarts"], "")] : [];
+    });
+    return text;
   }
 
   startedWith(name: string): string | undefined {
@@ -146,10 +162,10 @@ export class ConsumersWorld {
     this.#server.handle({ method: "DELETE", path: objectPath(kind, { namespace, name }) });
   }
 
-  deployment(name: string, { annotations = {}, container = {}, volumes = [] }: Using): void {
+  deployment(name: string, { annotations = {}, container = {}, volumes = [], replicas = 1 }: Using): void {
     const labels = { app: name };
     const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }], volumes } };
-    this.apply(Deployment, name, { metadata: { annotations }, spec: { replicas: 1, selector: { matchLabels: labels }, template } });
+    this.apply(Deployment, name, { metadata: { annotations }, spec: { replicas, selector: { matchLabels: labels }, template } });
     this.#report(name);
   }
 
@@ -179,7 +195,9 @@ export class ConsumersWorld {
       for (const name of this.#deployments) {
         const time = this.#restartedAt(name);
         if (time === (this.#rolled.get(name) ?? "")) continue;
-        if (!this.unhealthy.has(name)) this.#rolled.set(name, time);
+        if (this.#started.get(name) !== time) this.#startPods(name);
+        this.#started.set(name, time);
+        if (!this.#isUnhealthy(name)) this.#rolled.set(name, time);
         this.#report(name);
       }
     }
@@ -218,9 +236,26 @@ export class ConsumersWorld {
 
   #report(name: string): void {
     const { generation } = this.#metadata(name);
-    const availableReplicas = this.unhealthy.has(name) ? 0 : 1;
-    const figures = { observedGeneration: generation, replicas: 1, updatedReplicas: 1, availableReplicas };
+    const replicas = this.#replicas(name);
+    const availableReplicas = this.#isUnhealthy(name) ? 0 : replicas;
+    const figures = { observedGeneration: generation, replicas, updatedReplicas: replicas, availableReplicas };
     this.apply(Deployment, name, { metadata: {}, status: figures }, "/status");
+  }
+
+  #startPods(name: string): void {
+    const secrets = this.#server.store.list("secrets").map(([, { data }]) => Object.values(objectOr(data)));
+    const isBad = secrets.some((values) => values.includes(Buffer.from(this.bad).toString("base64")));
+    if (isBad) this.#startedBadly.add(name);
+    else this.#startedBadly.delete(name);
+  }
+
+  #isUnhealthy(name: string): boolean {
+    return this.#replicas(name) > 0 && (this.unhealthy.has(name) || this.#startedBadly.has(name));
+  }
+
+  #replicas(name: string): number {
+    const spec = objectOr(this.#server.store.get("deployments.apps", `${namespace}/${name}`)?.["spec"]);
+    return Number(spec["replicas"] ?? 1);
   }
 
   #metadata(name: string) {

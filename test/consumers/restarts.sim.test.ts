@@ -20,7 +20,7 @@ async function started(deployments: Readonly<Record<string, Using>>, flags: Read
 describe("what restarts a workload", () => {
   test("at first sight it is written down what pods were started with, and nobody is restarted", async () => {
     const world = await started({ app: { annotations: auto, container: password }, other: { container: password } });
-    expect(world.startedWith("app")).toMatch(/^secret\/db\/password=[0-9a-f]{16}$/);
+    expect(world.startedWith("app")).toMatch(/^of=[0-9a-f]{16},secret\/db\/password=[0-9a-f]{16}\?$/);
     expect([world.startedWith("other"), world.restarts]).toEqual([undefined, []]);
   });
 
@@ -107,7 +107,7 @@ describe("what restarts a workload", () => {
     world.deployment("app", { annotations: auto, container: { envFrom: [{ secretRef: { name: "db" } }] } });
     await world.pass(60);
     expect(world.restarts).toEqual([]);
-    expect(world.startedWith("app")).toMatch(/^secret\/db=[0-9a-f]{16}$/);
+    expect(world.startedWith("app")).toMatch(/^of=[0-9a-f]{16},secret\/db=[0-9a-f]{16}\?$/);
   });
 
   test("a change is seen although somebody has taken off what was written down", async () => {

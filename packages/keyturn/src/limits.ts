@@ -82,6 +82,8 @@ export const limits = {
 
   /** Names in an annotation, and digests in ours: each takes some 60 of the 256 KiB that all annotations have. */
   followedNames: 200,
+  /** A kind, a slash, and the longest name of an object. */
+  followedName: 300,
   followedEntries: 500,
   /** Changes that are named one by one in the digest of a restart. */
   namedChanges: 20,

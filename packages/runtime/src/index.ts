@@ -4,7 +4,7 @@
 export { type Clock, earliest, sleep, systemClock, type Timer, sharedTimeSlice, type TimeSlice } from "./clock.ts";
 export { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
 export { type HeapItem, IndexedHeap } from "./heap.ts";
-export { type BackoffOptions, backoffDelayMs } from "./queue/backoff.ts";
+export { type BackoffOptions, backoffDelayMs, RepeatBackoff } from "./queue/backoff.ts";
 export { FairQueue } from "./queue/fair-queue.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 

@@ -20,17 +20,16 @@ import type { Selects } from "../feature/pause-and-selection.ts";
 import { type Admission, AdmissionFailures, askAdmission } from "./admission.ts";
 import { RestartTimes } from "./annotations.ts";
 import type { Finding, Inspector, InspectorDefinition } from "./inspector.ts";
+import { joinedDigest, splitDigest } from "./restart-digest.ts";
 import type { Remembered, RestartMemory } from "./restart-memory.ts";
 import {
   type Candidate,
   type Inspection,
   isLasting,
-  joinedDigest,
   lastOf,
   type Limits,
   type ObservedFleet,
   type Records,
-  splitDigest,
   type WorkloadId,
   workloadId,
   workloadRef,

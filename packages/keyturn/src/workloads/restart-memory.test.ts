@@ -3,7 +3,8 @@ import { ApiError, ConnectionError, createClient, isApiError, Lease, seededRando
 import { ProcessClock, SimulatedApiServer, SimulatedNetwork, VirtualClock } from "@keyturn/runtime/testing";
 import { expect, test } from "vitest";
 import { maxRemembered, type Remembered, RestartRecord } from "./restart-memory.ts";
-import { joinedDigest, type Row, type WorkloadId, workloadRef } from "./rollout-plan.ts";
+import { joinedDigest } from "./restart-digest.ts";
+import { type Row, type WorkloadId, workloadRef } from "./rollout-plan.ts";
 import { keepDeployment, type Workload } from "./workload.ts";
 
 function world() {

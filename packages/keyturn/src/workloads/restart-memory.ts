@@ -52,7 +52,8 @@ function rememberedAfter(
         atMs: nowMs,
         generation,
         restartedFor: decision.digest,
-        wasUnhealthy: progress === "unhealthy",
+        // One that is restarted again before it was healthy is as it was before the first time.
+        wasUnhealthy: known && !known.isOver && known.uid === source.uid ? known.wasUnhealthy : progress === "unhealthy",
         isOver: false,
       });
     } else if (known && decision.type === "finish") {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Candidate, type Decision, joinedDigest, lastOf, type Limits, type ObservedFleet, planRollouts } from "./rollout-plan.ts";
+import { joinedDigest } from "./restart-digest.ts";
+import { type Candidate, type Decision, lastOf, type Limits, type ObservedFleet, planRollouts } from "./rollout-plan.ts";
 import { limitsFor, outdatedCandidate } from "./rollout-plan.fixture.ts";
 import { RestartTimes } from "./annotations.ts";
 import type { Remembered, RestartMemory } from "./restart-memory.ts";

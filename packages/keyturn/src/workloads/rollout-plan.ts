@@ -4,6 +4,7 @@ import { maxRemembered, type Remembered, type RestartMemory } from "./restart-me
 import { type MaintenanceWindows, nextOpeningMs } from "../feature/maintenance-window.ts";
 import { pauseOf } from "../feature/pause-and-selection.ts";
 import type { SkipReason, WaitReason } from "./reasons.ts";
+import { changesOf, covers, joinedDigest } from "./restart-digest.ts";
 
 /** Names a workload, or something else that pods belong to. */
 export interface WorkloadRef {
@@ -187,10 +188,22 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   const stuckNamespaces = new Set(limits.continueWhenStuck ? [] : Array.from(stuck, (id) => workloadRef(id).namespace));
   const restartedFor = (id: WorkloadId): string =>
     memory?.get(id)?.restartedFor ?? candidates.find((each) => each.id === id)?.candidate.restartedFor ?? "";
+  /** What it was restarted for does not make it healthy, and by now it needs something else. */
+  const isSuperseded = ({ id, candidate, remembered }: (typeof candidates)[number]): boolean =>
+    rolling.has(id) &&
+    !isFinished(candidate) &&
+    restartedFor(id) !== "" &&
+    isLate(rolling.get(id)?.sinceMs, limits, nowMs) &&
+    ownDecision({ ...candidate, progress: "unhealthy" }, remembered, { limits, nowMs }) === undefined;
+  const superseded = new Set(candidates.flatMap((each) => (isSuperseded(each) ? [each.id] : [])));
   const pace = new Pace(fleet, limits, {
     nowMs,
     // What was broken before shows nothing of what it was restarted for.
-    tried: new Set(Array.from(rolling).flatMap(([id, { wasUnhealthy }]) => (wasUnhealthy ? [] : changesOf(id, splitDigest(restartedFor(id)))))),
+    tried: new Set(
+      Array.from(rolling).flatMap(([id, { wasUnhealthy }]) =>
+        wasUnhealthy || superseded.has(id) ? [] : changesOf(workloadRef(id), restartedFor(id)),
+      ),
+    ),
     // What was broken before gets its time like others, and no more. What is stuck takes one room for each namespace: with all of it, one tenant would stop the fleet.
     rolling: rolling.size - late.length + stuckNamespaces.size,
     stuckNamespaces,
@@ -211,6 +224,7 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
         const helped = inspection.type === "current" || (inspection.type === "outdated" && !hadFor.some((each) => covers(each, inspection.digest)));
         return { type: "finish", helped };
       }
+      if (superseded.has(id)) return undefined;
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
       if (inspection.type === "unknown") return { type: "unknown", reason: inspection.reason };
       const { recordRefused } = candidate;
@@ -224,8 +238,11 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   }
   const isUnhealthy = ({ candidate }: (typeof due)[number]): number => Number(candidate.progress === "unhealthy");
   const priority = ({ candidate }: (typeof due)[number]): number => candidate.priority ?? 0;
-  const inOrder = due.toSorted((left, right) => isUnhealthy(left) - isUnhealthy(right) || priority(right) - priority(left));
-  for (const { id, candidate } of inOrder) decisions.set(id, pace.next(candidate));
+  const isFirst = ({ id }: (typeof due)[number]): number => Number(superseded.has(id));
+  const inOrder = due.toSorted(
+    (left, right) => isFirst(right) - isFirst(left) || isUnhealthy(left) - isUnhealthy(right) || priority(right) - priority(left),
+  );
+  for (const { id, candidate } of inOrder) decisions.set(id, pace.next(candidate, superseded.has(id)));
 
   const rows = candidates.map(({ id, candidate: { ref, inspection, by } }): Row => {
     const why = inspection.type === "current" ? "" : inspection.message;
@@ -247,11 +264,6 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
   return { rows, due: inOrder.map(({ id }) => id), unrecorded: unrecorded.filter((id) => !written.has(id)), nextAtMs: earliest(times) };
 }
 
-/** The changes that parts of digests stand for, wherever else in the namespace they are waited for. */
-function changesOf(id: WorkloadId, parts: readonly string[]): readonly string[] {
-  return parts.map((part) => `${workloadRef(id).namespace} ${part}`);
-}
-
 /** What is remembered of this very workload, if its restart took place. That is one change, and taking it back would be another. */
 function rememberedOf(memory: RestartMemory | undefined, candidate: Candidate): Remembered | undefined {
   const known = memory?.get(workloadId(candidate.ref));
@@ -264,25 +276,6 @@ function rememberedOf(memory: RestartMemory | undefined, candidate: Candidate): 
 function isFinished({ restarting, progress, replaced, inspection, refused }: Candidate): boolean {
   const isKnown = inspection.type !== "unknown" || isLasting(inspection);
   return restarting && progress === "finished" && replaced && isKnown && !refused;
-}
-
-/** Several reasons for a restart are one digest. */
-const digestSeparator = "+";
-
-/** The digest of all of these. */
-export function joinedDigest(digests: readonly string[]): string {
-  return digests.join(digestSeparator);
-}
-
-/** The inverse. */
-export function splitDigest(digest: string): readonly string[] {
-  return digest.split(digestSeparator);
-}
-
-/** True if a restart for the one was also for all of the other. */
-function covers(restartedFor: string | undefined, digest: string): boolean {
-  const known = splitDigest(restartedFor ?? "");
-  return splitDigest(digest).every((each) => known.includes(each));
 }
 
 function isLate(sinceMs: number | undefined, { rolloutTimeoutMs }: Limits, nowMs: number): boolean {
@@ -358,18 +351,18 @@ class Pace {
     else if (lastRestartMs !== undefined) this.#delayFrom(lastRestartMs + restartTimeStepMs);
   }
 
-  /** Decides about the next workload that is due. */
-  next({ ref, inspection, isUnchecked, untried = [] }: Candidate): Decision {
+  /** Decides about the next workload that is due. One that is rolling already needs no room, and it is its own rollout that is stuck. */
+  next({ ref, inspection, isUnchecked, untried = [] }: Candidate, isRolling: boolean): Decision {
     const { namespace } = ref;
-    const changes = changesOf(workloadId(ref), untried);
+    const changes = changesOf(ref, joinedDigest(untried));
     // One namespace's trouble stops that namespace; the fleet stops when all of its room is taken.
-    if (this.#stuckNamespaces.has(namespace)) return { type: "wait", reason: "RolloutStuck", untilMs: undefined };
+    if (this.#stuckNamespaces.has(namespace) && !isRolling) return { type: "wait", reason: "RolloutStuck", untilMs: undefined };
     if (this.#halt) return this.#halt;
     if (isUnchecked && this.#startingNamespaces.has(namespace)) return { type: "wait", reason: "FirstPod", untilMs: undefined };
     if (changes.some((change) => this.#tried.has(change))) return { type: "wait", reason: "FirstHealthy", untilMs: undefined };
-    if (this.#free <= 0) return { type: "wait", reason: "RolloutLimit", untilMs: undefined };
+    if (this.#free <= 0 && !isRolling) return { type: "wait", reason: "RolloutLimit", untilMs: undefined };
     for (const change of changes) this.#tried.add(change);
-    this.#free--;
+    if (!isRolling) this.#free--;
     this.#startingNamespaces.add(namespace);
     this.#delayFrom(this.#nowMs);
     return { type: "restart", digest: inspection.type === "outdated" ? inspection.digest : "" };

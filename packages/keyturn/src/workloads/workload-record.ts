@@ -28,7 +28,8 @@ import {
 import { restartedForAnnotation, restartTimeMs, rolloutLabel } from "./annotations.ts";
 import type { FleetOptions } from "./fleet.ts";
 import { skipInWords } from "./reasons.ts";
-import { type Decision, type Limits, type Row, splitDigest, type WorkloadRef } from "./rollout-plan.ts";
+import { splitDigest } from "./restart-digest.ts";
+import type { Decision, Limits, Row, WorkloadRef } from "./rollout-plan.ts";
 import type { Workload } from "./workload.ts";
 
 /** What is particular about the workloads that one inspector looks after, for people. */

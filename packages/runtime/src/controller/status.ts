@@ -4,7 +4,7 @@ import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, Stored } from "../client/kind.ts";
 import { LruMap } from "../lru-map.ts";
-import { type BackoffOptions, backoffDelayMs } from "../queue/backoff.ts";
+import { RepeatBackoff } from "../queue/backoff.ts";
 import type { Random } from "../random.ts";
 import type { Clock } from "../clock.ts";
 import type { EventRecorder } from "../observe/events.ts";
@@ -183,43 +183,13 @@ interface Unreported {
   readonly error: unknown;
 }
 
-/** What a process writes that another keeps replacing: both write at once what they know, and then ever more seldom, so that a failure still shows within a minute. */
-const repeatBackoff: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
-/** A status that stood for so long was not disputed. */
-const undisputedMs = 60_000;
-
-/** What was last said of objects, and how often the very same had to be said again because somebody had replaced it: another leader that sees something else. */
-class Repeats {
-  readonly #said = new LruMap<string, { readonly digest: string; readonly count: number; readonly untilMs: number }>(maxStatuses);
-  readonly #clock: Clock;
-  readonly #random: Random;
-
-  constructor(clock: Clock, random: Random) {
-    this.#clock = clock;
-    this.#random = random;
-  }
-
-  /** How long saying this has to wait. */
-  waitMs(uid: string, digest: string): number {
-    const said = this.#said.get(uid);
-    return said?.digest === digest ? Math.max(0, said.untilMs - this.#clock.monotonic()) : 0;
-  }
-
-  written(uid: string, digest: string): void {
-    const said = this.#said.get(uid);
-    const nowMs = this.#clock.monotonic();
-    const count = said?.digest === digest && nowMs < said.untilMs + undisputedMs ? said.count + 1 : 0;
-    this.#said.set(uid, { digest, count, untilMs: count === 0 ? nowMs : nowMs + backoffDelayMs(count, repeatBackoff, this.#random) });
-  }
-}
-
 /** Writes reports, and records what is new in them. */
 export class StatusReporter {
   readonly #fieldManager: string;
   readonly #reasons: ReasonTable;
   readonly #events: EventRecorder;
   readonly #statuses = new LruMap<string, ReportedStatus>(maxStatuses);
-  readonly #repeats: Repeats;
+  readonly #repeats: RepeatBackoff;
 
   constructor(options: {
     readonly fieldManager: string;
@@ -231,7 +201,7 @@ export class StatusReporter {
     this.#fieldManager = options.fieldManager;
     this.#reasons = options.reasons;
     this.#events = options.events;
-    this.#repeats = new Repeats(options.clock, options.random);
+    this.#repeats = new RepeatBackoff(options.clock, options.random);
   }
 
   /** Resolves when all that is new is written, to what could not be, and how long the rest has to wait. */

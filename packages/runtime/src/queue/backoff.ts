@@ -1,4 +1,6 @@
 // How long a failing key waits: longer each time, never all at once, and from the start again after a success.
+import type { Clock } from "../clock.ts";
+import { LruMap } from "../lru-map.ts";
 import type { Random } from "../random.ts";
 
 /** The delays of one backoff. */
@@ -64,5 +66,37 @@ export class KeyBackoff {
   /** The key has succeeded: its next failure is a first one. */
   forget(key: string): void {
     this.#failures.delete(key);
+  }
+}
+
+/** Both of two that replace each other's writes write at once what they know, and then ever more seldom, so that a failure still shows within a minute. */
+const repeatBackoff: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
+/** What stood for so long was not disputed. */
+const undisputedMs = 60_000;
+/** As many as are likely to be disputed at once. */
+const maxRepeats = 4096;
+
+/** What was last written of a subject, and how often the very same had to be written again because somebody had replaced it: another leader that sees something else. */
+export class RepeatBackoff {
+  readonly #written = new LruMap<string, { readonly text: string; readonly count: number; readonly untilMs: number }>(maxRepeats);
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #random: Random;
+
+  constructor(clock: Pick<Clock, "monotonic">, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** How long writing this has to wait. */
+  waitMs(subject: string, text: string): number {
+    const written = this.#written.get(subject);
+    return written?.text === text ? Math.max(0, written.untilMs - this.#clock.monotonic()) : 0;
+  }
+
+  written(subject: string, text: string): void {
+    const before = this.#written.get(subject);
+    const nowMs = this.#clock.monotonic();
+    const count = before?.text === text && nowMs < before.untilMs + undisputedMs ? before.count + 1 : 0;
+    this.#written.set(subject, { text, count, untilMs: count === 0 ? nowMs : nowMs + backoffDelayMs(count, repeatBackoff, this.#random) });
   }
 }

@@ -118,7 +118,8 @@ function ifMatched(reference: Reference): Followed {
 
 function namesIn(text: string): readonly string[] {
   const names = text.split(",", limits.followedNames).map((name) => name.trim());
-  return names.filter((name) => name !== "");
+  // What cannot be the name of anything is not carried on into annotations and Events.
+  return names.filter((name) => name !== "" && name.length <= limits.followedName);
 }
 
 function unique(all: readonly Followed[]): readonly Followed[] {

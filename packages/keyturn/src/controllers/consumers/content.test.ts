@@ -11,8 +11,10 @@ import {
   keepConfigMap,
   keepMount,
   keepSecret,
-  readBehind,
+  ownerDigest,
+  readNames,
   readStartedWith,
+  saysStartedWith,
   startedWithText,
 } from "./content.ts";
 
@@ -90,22 +92,34 @@ describe("the annotation", () => {
     ["configmap/conf", "-"],
   ]);
 
-  test("is read as it was written, with marks of what is behind", () => {
-    const text = startedWithText(entries, ["secret/db/password"]);
-    expect(text).toBe("configmap/conf=-,secret/db/password=aa!");
-    expect(new Map(readStartedWith(text))).toEqual(entries);
-    expect(readBehind(text)).toEqual(["secret/db/password"]);
-    expect(readBehind(startedWithText(entries))).toEqual([]);
+  const owner = ownerDigest(key, "uid");
+
+  test("is read as it was written, with marks of what is behind and of what was only seen", () => {
+    const text = startedWithText({ owner, entries, behind: ["secret/db/password"], onlySeen: ["configmap/conf"] });
+    expect(text).toBe(`of=${owner},configmap/conf=-?,secret/db/password=aa!`);
+    expect(readStartedWith(text, owner)).toEqual({ entries, onlySeen: ["configmap/conf"] });
+    expect(readNames(text)).toEqual({ names: ["configmap/conf", "secret/db/password"], behind: ["secret/db/password"] });
+    expect(readNames(startedWithText({ owner, entries })).behind).toEqual([]);
+  });
+
+  test("of another workload, or by another key, says nothing", () => {
+    const text = startedWithText({ owner, entries });
+    expect(readStartedWith(text, ownerDigest(key, "other"))).toBeUndefined();
+    expect(readStartedWith(text, ownerDigest(new Uint8Array(32).fill(2), "uid"))).toBeUndefined();
+    expect(saysStartedWith(text, () => owner, "secret/db/password", "aa")).toBe(true);
+    expect(saysStartedWith(text, () => ownerDigest(key, "other"), "secret/db/password", "aa")).toBe(false);
+    expect(saysStartedWith(startedWithText({ owner, entries, onlySeen: [...entries.keys()] }), () => owner, "secret/db/password", "aa")).toBe(false);
   });
 
   test("may have been written by anybody", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
-        expect((readStartedWith(text)?.size ?? 0) <= limits.followedEntries && Array.isArray(readBehind(text))).toBe(true);
+        const { entries: read } = readStartedWith(`of=${owner},${text}`, owner) ?? { entries: new Map() };
+        expect(read.size <= limits.followedEntries && Array.isArray(readNames(text).behind)).toBe(true);
       }),
     );
-    expect(readStartedWith("a=1,".repeat(100_000))?.size).toBe(1);
-    expect(readStartedWith(undefined)).toBeUndefined();
+    expect(readStartedWith(`of=${owner},${"a=1,".repeat(100_000)}`, owner)?.entries.size).toBe(1);
+    expect(readStartedWith(undefined, owner)).toBeUndefined();
   });
 
   test("has one digest for more than it can hold", () => {
@@ -115,9 +129,14 @@ describe("the annotation", () => {
   });
 });
 
-test("changes are named one by one, very many of them together", () => {
-  const now = new Map([["secret/db/password", "bb"]]);
-  expect(changeDigests(["secret/db/password"], now, key)).toEqual([{ digest: "consumers:secret/db/password@bb", names: ["secret/db/password"] }]);
+test("changes are named by what has changed, very many of them together", () => {
+  const now = new Map([
+    ["secret/db/password", "bb"],
+    ["secret/db/user", "cc"],
+  ]);
+  const [change, ...others] = changeDigests(["secret/db/password", "secret/db/user"], now, key);
+  expect([change?.names, others]).toEqual([["secret/db/password", "secret/db/user"], []]);
+  expect(change?.digest).toMatch(/^consumers:secret\/db@[0-9a-f]{16}$/);
   const names = Array.from({ length: limits.namedChanges + 1 }, (_, index) => `secret/s${index}`);
   expect(changeDigests(names, now, key)).toHaveLength(1);
   expect(changedInWords(["secret/db/password", "configmap/conf"])).toBe("password of secret db has changed, configmap conf has changed");

@@ -112,12 +112,34 @@ function keyed(key: Uint8Array, parts: readonly string[]): string {
     .slice(0, entryDigits);
 }
 
+/** Says which workload a record is of, and by whose key: a copy of it, or one by a key that was lost, says nothing. */
+const ownerEntry = "of";
+
+/** What stands there for the workload with this uid. */
+export function ownerDigest(key: Uint8Array, uid: string): string {
+  return keyed(key, [ownerEntry, uid]);
+}
+
 /** Stands behind the digest of what has changed since, for people who look and cannot compare. */
 const behindMark = "!";
+/** Stands behind a digest that was only seen: nobody knows that pods were started with it. */
+const seenMark = "?";
 
-/** As an annotation; those that are `behind` have changed since. */
-export function startedWithText(entries: StartedWith, behind: readonly EntryName[] = []): string {
-  return textsOf(new Map(Array.from(entries, ([name, digest]) => [name, behind.includes(name) ? digest + behindMark : digest]))).join(",");
+/** What is written on a workload. */
+interface WrittenRecord {
+  readonly owner: string;
+  readonly entries: StartedWith;
+  /** Entries that have changed since. Default none. */
+  readonly behind?: readonly EntryName[];
+  /** Entries that were there at first sight, without a restart for them. Default none. */
+  readonly onlySeen?: readonly EntryName[];
+}
+
+/** As an annotation. */
+export function startedWithText({ owner, entries, behind = [], onlySeen = [] }: WrittenRecord): string {
+  const marks = (name: EntryName): string => (onlySeen.includes(name) ? seenMark : "") + (behind.includes(name) ? behindMark : "");
+  const marked = new Map(Array.from(entries, ([name, digest]) => [name, digest + marks(name)]));
+  return [`${ownerEntry}=${owner}`, ...textsOf(marked)].join(",");
 }
 
 function textsOf(entries: StartedWith): readonly string[] {
@@ -129,34 +151,73 @@ export function boundedEntries(entries: StartedWith, key: Uint8Array): StartedWi
   return entries.size <= limits.followedEntries ? entries : new Map([["all", keyed(key, textsOf(entries))]]);
 }
 
-/** The inverse; what cannot be read counts for nothing. */
-export function readStartedWith(text: string | undefined): StartedWith | undefined {
-  return text === undefined ? undefined : new Map(pairsOf(text).map(([name, digest]) => [name, digest.replaceAll(behindMark, "")]));
+/** What was read of a workload. */
+interface ReadRecord {
+  readonly entries: StartedWith;
+  readonly onlySeen: readonly EntryName[];
 }
 
-/** Those that were marked as behind. */
-export function readBehind(text: string | undefined): readonly EntryName[] {
-  return pairsOf(text ?? "").flatMap(([name, digest]) => (digest.endsWith(behindMark) ? [name] : []));
+/** The inverse; undefined for what is somebody else's, or nobody's. */
+export function readStartedWith(text: string | undefined, owner: string): ReadRecord | undefined {
+  const { entries, onlySeen, of } = readAnybodys(text);
+  return of === owner ? { entries, onlySeen } : undefined;
 }
 
-function pairsOf(text: string): readonly (readonly [name: EntryName, digest: string])[] {
-  const pairs = text.split(",", limits.followedEntries).map((each) => each.split("=", 2));
-  return pairs.flatMap(([name = "", digest = ""]) => (name !== "" && digest !== "" ? [[name, digest] as const] : []));
+/** The same for people, who cannot tell whose it is. */
+export function readNames(text: string | undefined): { readonly names: readonly EntryName[]; readonly behind: readonly EntryName[] } {
+  const { entries, behind } = readAnybodys(text);
+  return { names: [...entries.keys()], behind };
 }
 
-/** A part of the digest of a restart. */
+function readAnybodys(text = "") {
+  const pairs = text.split(",", limits.followedEntries + 1).map((each) => each.split("=", 2));
+  const written = pairs.flatMap(([name = "", value = ""]) => {
+    const digest = value.split(/[!?]/, 1)[0] ?? "";
+    return name !== "" && digest !== "" ? [{ name, digest: digest.slice(0, entryDigits), marks: value.slice(digest.length) }] : [];
+  });
+  const entries = written.filter(({ name }) => name !== ownerEntry);
+  const marked = (mark: string): readonly EntryName[] => entries.flatMap(({ name, marks }) => (marks.includes(mark) ? [name] : []));
+  return {
+    of: written.find(({ name }) => name === ownerEntry)?.digest,
+    entries: new Map(entries.map(({ name, digest }) => [name, digest])),
+    behind: marked(behindMark),
+    onlySeen: marked(seenMark),
+  };
+}
+
+/** True if it says that pods of this owner were started with exactly that. Many are asked, and few have it. */
+export function saysStartedWith(text: string, owner: () => string, name: EntryName, digest: string): boolean {
+  return `${text},`.includes(`,${name}=${digest},`) && text.startsWith(`${ownerEntry}=${owner()},`);
+}
+
+/** A part of the digest of a restart: all that has changed in one Secret, ConfigMap or secret store. */
 export interface ChangeDigest {
+  /** Ends with a `@` and what it has now: other changes of the same are known by what stands before. */
   readonly digest: string;
   /** The entries that it stands for. */
   readonly names: readonly EntryName[];
 }
 
-/** One for each change: whoever waits for the same change knows it by that. Of very many there is one. */
+/** One for each source. Of very many there is one. */
 export function changeDigests(changed: readonly EntryName[], now: StartedWith, key: Uint8Array): readonly ChangeDigest[] {
-  const parts = changed.toSorted().map((name) => ({ digest: `consumers:${name}@${now.get(name) ?? absent}`, names: [name] }));
+  const bySource = Map.groupBy(changed.toSorted(), (name) => name.split("/", 2).join("/"));
+  const parts = Array.from(bySource, ([source, names]) => {
+    const content = keyed(
+      key,
+      names.flatMap((name) => [name, now.get(name) ?? absent]),
+    );
+    return { digest: `consumers:${source}@${content}`, names };
+  });
   if (parts.length <= limits.namedChanges) return parts;
-  const digests = parts.map(({ digest }) => digest);
-  return [{ digest: `consumers:all@${keyed(key, digests)}`, names: changed }];
+  return [
+    {
+      digest: `consumers:all@${keyed(
+        key,
+        parts.map(({ digest }) => digest),
+      )}`,
+      names: changed,
+    },
+  ];
 }
 
 /** For indexes. */

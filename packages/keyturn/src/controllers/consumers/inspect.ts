@@ -14,7 +14,8 @@ import {
 } from "@keyturn/runtime";
 import { fieldsOutside } from "../../workloads/fleet.ts";
 import type { Finding, Inspector, InspectorScope, LastLook } from "../../workloads/inspector.ts";
-import { type Inspection, joinedDigest, type WorkloadId, workloadId } from "../../workloads/rollout-plan.ts";
+import { joinedDigest } from "../../workloads/restart-digest.ts";
+import { type Inspection, type WorkloadId, workloadId } from "../../workloads/rollout-plan.ts";
 import { templateOf, type Workload } from "../../workloads/workload.ts";
 import { type FollowOptions, type Followed, followedBy, pausePeriodMs, priorityOf, startedWithAnnotation } from "./annotations.ts";
 import {
@@ -30,8 +31,10 @@ import {
   keepSecret,
   type KeptContent,
   type KeptMount,
-  readBehind,
+  ownerDigest,
+  readNames,
   readStartedWith,
+  saysStartedWith,
   SecretProviderClassPodStatus,
   sourceKey,
   type StartedWith,
@@ -167,7 +170,10 @@ export class ConsumersInspector implements Inspector {
     { followed, contentOf, key }: { readonly followed: readonly Followed[]; readonly contentOf: ContentOf; readonly key: Uint8Array },
   ): Finding {
     const { namespace } = workload.ref;
-    const before = this.#startedWith(id, workload);
+    const { uid } = workload.source;
+    const owner = ownerDigest(key, uid);
+    const read = this.#startedWith(id, workload, owner);
+    const before = read?.entries;
     const digests = followed.map((each) => [entryName(each), entryDigest(key, namespace, each, contentOf(each))] as const);
     const known = digests.flatMap(([name, digest]) => (digest === undefined ? [] : [[name, digest] as const]));
     const now = boundedEntries(new Map(known), key);
@@ -175,10 +181,11 @@ export class ConsumersInspector implements Inspector {
     const gone = digests.flatMap(([name, digest]) => (digest === undefined && before?.has(name) ? [[name, before.get(name) ?? ""] as const] : []));
     const changed = Array.from(now.keys()).filter((name) => before?.has(name) && before.get(name) !== now.get(name));
     const withRestart = new Map([...now, ...gone]);
-    const withoutRestart = new Map([...withRestart].map(([name, digest]) => [name, changed.includes(name) ? (before?.get(name) ?? digest) : digest]));
-    const record = startedWithText(withoutRestart, changed);
+    const entries = new Map([...withRestart].map(([name, digest]) => [name, changed.includes(name) ? (before?.get(name) ?? digest) : digest]));
+    const onlySeen = Array.from(entries.keys()).filter((name) => !before?.has(name) || read?.onlySeen.includes(name));
+    const record = startedWithText({ owner, entries, behind: changed, onlySeen });
     // Until it is written down, and if somebody takes it off.
-    this.#seen.set(id, { uid: workload.source.uid, text: record });
+    this.#seen.set(id, { uid, text: record });
     if (changed.length === 0) {
       this.#behindSince.delete(id);
       return { ...current, record };
@@ -186,7 +193,7 @@ export class ConsumersInspector implements Inspector {
     const nowMs = this.#scope.clock.monotonic();
     const behindSinceMs = this.#behindSince.get(id) ?? nowMs;
     this.#behindSince.set(id, behindSinceMs);
-    const wanted = { record, recordOfRestart: startedWithText(withRestart), priority: priorityOf(workload.annotations) };
+    const wanted = { record, recordOfRestart: startedWithText({ owner, entries: withRestart }), priority: priorityOf(workload.annotations) };
     const sources = followed.filter((each) => changed.includes(entryName(each))).map((each) => sourceKey({ ...each, namespace }));
     const settlesInMs = Math.max(this.#settling.settlesInMs(sources), behindSinceMs + pausePeriodMs(workload.annotations) - nowMs);
     if (settlesInMs > 0) return { ...current, inspection: { ...unread, message: "its credentials have just changed" }, againInMs: settlesInMs };
@@ -197,18 +204,25 @@ export class ConsumersInspector implements Inspector {
       message: changedInWords(changed),
       digest: joinedDigest(parts.map(({ digest }) => digest)),
     };
-    const untried = parts.filter((part) => !this.#isTried(id, part, now, sources)).map(({ digest }) => digest);
+    // Without pods there is nothing to try it with, and nothing to take down.
+    const tried = (part: ChangeDigest): boolean => workload.desired === 0 || this.#isTried(id, part, { now, sources, key });
+    const untried = parts.filter((part) => !tried(part)).map(({ digest }) => digest);
     return { ...current, ...wanted, inspection, untried };
   }
 
-  /** Another workload was started with it and is healthy. */
-  #isTried(id: WorkloadId, { names }: ChangeDigest, now: StartedWith, sources: readonly ObjectKey[]): boolean {
-    return sources.some((source) =>
-      this.#users(source).some((other) => {
+  /** Another workload was restarted with each of its entries, and its pods are healthy. */
+  #isTried(
+    id: WorkloadId,
+    { names }: ChangeDigest,
+    { now, sources, key }: { readonly now: StartedWith; readonly sources: readonly ObjectKey[]; readonly key: Uint8Array },
+  ): boolean {
+    const users = [...new Set(sources.flatMap((source) => this.#users(source)))];
+    return names.every((name) =>
+      users.some((other) => {
         const workload = other === id ? undefined : this.#workload(other);
-        if (workload?.progress !== "finished" || workload.restarting) return false;
-        const startedWith = readStartedWith(workload.records[startedWithAnnotation]);
-        return names.every((name) => startedWith?.get(name) === now.get(name));
+        const text = workload?.records[startedWithAnnotation] ?? "";
+        if (workload?.progress !== "finished" || workload.restarting || workload.desired === 0) return false;
+        return saysStartedWith(text, () => ownerDigest(key, workload.source.uid), name, now.get(name) ?? "");
       }),
     );
   }
@@ -228,10 +242,9 @@ export class ConsumersInspector implements Inspector {
     return this.#scope.workloads.get(kind)?.get(keyOf({ namespace, name }));
   }
 
-  #startedWith(id: WorkloadId, { source: { uid }, records }: DeepReadonly<Workload>): StartedWith | undefined {
-    const text = records[startedWithAnnotation];
+  #startedWith(id: WorkloadId, { source: { uid }, records }: DeepReadonly<Workload>, owner: string): ReturnType<typeof readStartedWith> {
     const seen = this.#seen.get(id);
-    return readStartedWith(text ?? (seen?.uid === uid ? seen.text : undefined));
+    return readStartedWith(records[startedWithAnnotation], owner) ?? readStartedWith(seen?.uid === uid ? seen.text : undefined, owner);
   }
 
   #content(namespace: string, { kind, name }: Pick<Followed, "kind" | "name">): KeptContent | undefined {
@@ -300,7 +313,7 @@ const current = { inspection: { type: "current" }, replaced: true, blocker: unde
 
 /** What somebody sees who cannot compare contents: the operator's marks. */
 function marked({ records }: DeepReadonly<Workload>): Finding {
-  const behind = readBehind(records[startedWithAnnotation]);
+  const { behind } = readNames(records[startedWithAnnotation]);
   if (behind.length === 0) return current;
   const digest = behind.map((name) => `consumers:${name}`).join("+");
   return { ...current, inspection: { type: "outdated", reason: "CredentialChanged", message: changedInWords(behind), digest } };

@@ -4,7 +4,7 @@ import { inNamespace, type Records } from "../../feature/record.ts";
 import { rolloutRecords } from "../../workloads/records.ts";
 import type { RolloutView } from "../../workloads/workload-record.ts";
 import { restartOnChangeAnnotation, startedWithAnnotation } from "./annotations.ts";
-import { changedInWords, readBehind, readStartedWith } from "./content.ts";
+import { changedInWords, readNames } from "./content.ts";
 import { consumersFleet } from "./controller.ts";
 import { consumersFlags, consumersOptions } from "./flags.ts";
 
@@ -30,11 +30,9 @@ const consumersView: RolloutView = {
   markAnnotation: startedWithAnnotation,
   marks: ({ records }) => {
     const text = records[startedWithAnnotation];
-    const startedWith = readStartedWith(text);
-    if (!startedWith) return undefined;
-    const behind = readBehind(text);
-    const names = Array.from(startedWith.keys(), (entry) => entry.split("/")[1] ?? "");
-    return { about: [...new Set(names)], behind: behind.length > 0 ? changedInWords(behind) : undefined };
+    if (text === undefined) return undefined;
+    const { names, behind } = readNames(text);
+    return { about: [...new Set(names.map((entry) => entry.split("/")[1] ?? ""))], behind: behind.length > 0 ? changedInWords(behind) : undefined };
   },
 };
 

@@ -18,7 +18,7 @@ import { renderTable } from "../../text.ts";
 import type { Inspector } from "../../workloads/inspector.ts";
 import { dataOfRow, decisionInWords, type PlanScope, plannedOnce, unrememberedNote } from "../../workloads/plan-report.ts";
 import { idOfWorkload } from "../../workloads/fleet.ts";
-import { joinedDigest } from "../../workloads/rollout-plan.ts";
+import { joinedDigest } from "../../workloads/restart-digest.ts";
 import { templateOf, type Workload } from "../../workloads/workload.ts";
 import { followedBy, type FollowOptions, priorityOf, sourceWords } from "./annotations.ts";
 import { entryName } from "./content.ts";

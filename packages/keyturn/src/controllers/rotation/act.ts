@@ -278,7 +278,7 @@ export function recordOwners(targets: readonly TargetObservation[]): readonly st
 /** A note of the log, if it is another than what the record says. */
 export function logNote(record: RecordObservation, log: RotationLog, owners: readonly string[]): RotationWrite | undefined {
   if (log === record.log && hasOwners(record, owners)) return undefined;
-  return { verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log, owners };
+  return { verb: "noteRecord", seq: record.seq, precondition: preconditionOf(record), log: log === record.log ? undefined : log, owners };
 }
 
 /** A note of the owners alone, if they are others than what the record says. */

@@ -3,6 +3,7 @@ import {
   type AccessRule,
   type BackoffOptions,
   type ControllerDefinition,
+  earliest,
   fieldManagerOf,
   installationKeyAccess,
   type Kind,
@@ -11,6 +12,7 @@ import {
   type ObjectKey,
   type Plan,
   reconcileWith,
+  RepeatBackoff,
   type StatusObject,
   type Step,
 } from "@keyturn/runtime";
@@ -64,6 +66,7 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
       const watches = watchRotation(scope, kinds, selects);
       const memory = createReadMemory();
       const metrics = setMetrics(scope.metrics);
+      const repeats = new RepeatBackoff(scope.clock, scope.random);
       return reconcileWith<ObservedSet, never, SetAction, SetPlan>(
         scope,
         {
@@ -74,13 +77,16 @@ export function rotationController({ kinds, selects, maintenance }: RotationOpti
             const observed = await observeSet(run.key, { watches, kinds, maintenance, memory, seal, isFirstLook: changes > 1, nowMs, run });
             return observed && { ...observed, seal, changes, writer: new SetWriter({ observed, kinds, memory, fieldManager, seal, run }) };
           },
-          plan: ({ observation, seal }, moment) => planSet(observation, moment, seal),
+          plan: ({ observation, seal }, moment) =>
+            withoutRepeats(planSet(observation, moment, seal), setKey(observation.namespace, observation.set), repeats, moment.nowMs),
           async act(action, set) {
             await set.writer.make(action);
             return set;
           },
           done(step, { key }) {
-            if (step.verb === "do" && step.action.verb === "writeTarget") metrics.written(key, step.action);
+            if (step.verb !== "do") return;
+            if (step.action.verb === "writeTarget") metrics.written(key, step.action);
+            if (isOwnersNote(step.action)) repeats.written(`${key} ${step.action.seq}`, step.action.owners.join());
           },
           regarding: (key) => targetsOf(watches, key),
           failed: (failure, targets) => targets.map((target) => failedReport(target, failure)),
@@ -134,6 +140,20 @@ function planSet(observation: SetObservation, { nowMs, clockSkew, refused }: Mom
     nextAtMs: rotation.nextAtMs,
     rotation,
   };
+}
+
+function isOwnersNote(action: SetAction): action is SetAction & { readonly verb: "noteRecord" } {
+  return action.verb === "noteRecord" && action.log === undefined;
+}
+
+/** Two leaders of which one has not heard of a target made again do not agree about the owners of records. With other steps a note goes ahead: they build on it. */
+function withoutRepeats(plan: SetPlan, key: ObjectKey, repeats: RepeatBackoff, nowMs: number): SetPlan {
+  const notes = plan.steps.flatMap((step) => (step.verb === "do" && isOwnersNote(step.action) ? [step.action] : []));
+  if (notes.length < plan.steps.length) return plan;
+  const waits = notes.map(({ seq, owners }) => repeats.waitMs(`${key} ${seq}`, owners.join()));
+  const leastMs = earliest(waits.filter((each) => each > 0));
+  if (leastMs === undefined) return plan;
+  return { ...plan, steps: plan.steps.filter((_, index) => waits[index] === 0), nextAtMs: earliest([plan.nextAtMs, nowMs + leastMs]) };
 }
 
 /** A version's record that cannot be read stops the whole set; anything else that is refused for a target stops that one. */

@@ -1,0 +1,41 @@
+// What stands for that which a restart is to bring: the parts of a digest, one for each reason of each inspector. Pure.
+
+/** Several reasons for a restart are one digest. */
+const digestSeparator = "+";
+
+/** Stands before what something has now; what stands before it is the same for all contents. */
+const contentSeparator = "@";
+
+/** The digest of all of these. */
+export function joinedDigest(digests: readonly string[]): string {
+  return digests.join(digestSeparator);
+}
+
+/** The inverse: the parts, in their order. */
+export function splitDigest(digest: string): readonly string[] {
+  return digest.split(digestSeparator);
+}
+
+/**
+ * True if a restart for the one was also for all of the other. What it was for in full counts, and not only what it was about: other content of the same
+ * thing is another reason.
+ */
+export function covers(restartedFor: string | undefined, digest: string): boolean {
+  const known = splitDigest(restartedFor ?? "");
+  return splitDigest(digest).every((each) => known.includes(each));
+}
+
+/**
+ * What a digest is about, wherever else in the namespace it is waited for. Two contents of the same thing, or two parts of it, are one: whoever does not know
+ * yet what it does takes no second workload.
+ */
+export function changesOf({ namespace }: { readonly namespace: string }, digest: string): readonly string[] {
+  const parts = splitDigest(digest).filter((part) => part !== "");
+  return parts.map((part) => `${namespace} ${aboutOf(part)}`);
+}
+
+/** Digests of sidecars have no such end, and nothing waits for what they are about. */
+function aboutOf(part: string): string {
+  const end = part.lastIndexOf(contentSeparator);
+  return end < 0 ? part : part.slice(0, end);
+}
