@@ -79,7 +79,7 @@ test.concurrent("shows somebody with few rights what they may see, and says whic
   await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toContain("mine"));
   await soon(() => {
     const states = new Map(page.stages.map(({ step, state }) => [step, state]));
-    expect([...states.values()]).toEqual(["limited", "limited", "limited", "limited", "limited"]);
+    expect([...states.values()]).toEqual(["limited", "limited", "limited", "limited", "limited", "limited"]);
   });
   const rotation = page.stages.find(({ step }) => step === "rotation");
   expect(rotation?.troubles).toContainEqual({

@@ -24,20 +24,21 @@ it("Tab leads from the skip link through the steps to the content, and what has 
   const { page, problems } = watched;
   await whenLive(page);
   const passed: string[] = [];
-  for (let count = 0; count < 11; count++) {
+  for (let count = 0; count < 12; count++) {
     await page.keyboard.press("Tab");
     passed.push(await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"));
     expect(await page.evaluate<boolean>("document.activeElement.matches(':focus-visible')")).toBe(true);
   }
   expect(passed.slice(0, 2)).toEqual(["Skip to the content", "Keyturn"]);
-  expect(passed.slice(2, 7).map((text) => /Issue|Rotate|Publish|Verify|Roll out/.exec(text)?.[0])).toEqual([
+  expect(passed.slice(2, 8).map((text) => /Issue|Rotate|Publish|Verify|Roll out|Use/.exec(text)?.[0])).toEqual([
     "Issue",
     "Rotate",
     "Publish",
     "Verify",
     "Roll out",
+    "Use",
   ]);
-  expect(passed.slice(7)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
+  expect(passed.slice(8)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
 
   await page.reload();
   await whenLive(page);

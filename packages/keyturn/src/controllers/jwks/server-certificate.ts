@@ -49,7 +49,7 @@ function checkedChain(base64: readonly string[]): string | undefined {
     createSecureContext({ cert: chain.map(String).join("") });
     return undefined;
   } catch (error) {
-    const [, words] = /([^:]+)$/.exec(error instanceof Error ? error.message : "") ?? [];
+    const words = error instanceof Error ? error.message.split(":").at(-1) || undefined : undefined;
     return `its tls.crt cannot be used: ${words ?? "OpenSSL does not take it"}`;
   }
 }
