@@ -77,11 +77,15 @@ export class LeaseElector {
     return this.#nowMs() < validUntilMs(this.#state, this.#options);
   }
 
-  /** Monotonic time, and what the machine has slept since the last renewal: the monotonic clock stands still meanwhile, and the wall clock does not. */
+  /**
+   * Monotonic time, and what the machine has slept since the last renewal: the monotonic clock stands still meanwhile, and the wall clock does not. Clocks that
+   * only go at different speeds are no sleep: what is less than half of the time before others take the lease does not count.
+   */
   #nowMs(): number {
-    const { clock } = this.#options;
+    const { clock, times } = this.#options;
     const nowMs = clock.monotonic();
-    return nowMs + Math.max(0, clock.now() - nowMs - this.#wallAheadMs);
+    const sleptMs = clock.now() - nowMs - this.#wallAheadMs;
+    return sleptMs > (times.leaseDurationMs - times.renewDeadlineMs) / 2 ? nowMs + sleptMs : nowMs;
   }
 
   get problem(): ElectionProblem | undefined {
