@@ -301,6 +301,8 @@ test("a word that was withdrawn is taken back where there is no certificate yet"
   const { name } = withdrawn.metadata;
   await cluster().client.delete(SecretCheckSum, { namespace: place.namespace, name });
   const access = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
+  // Of two words of one second nobody can say which came later.
+  await soon(() => expect(Date.now()).toBeGreaterThan(Date.parse(withdrawn.spec.timestamp) + 1000));
   expect(await keyturn("checksum", "allow", ...access, "--sign", signing, "--wait")).toMatchObject({ code: 0, err: "" });
 
   // Whoever kept the word shows it again, and writes what it says.
