@@ -3,7 +3,7 @@ import type { Stored } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { adoptAnnotation, type EventingAuth } from "./api.ts";
 import { readSettings } from "./flags.ts";
-import { observeEventingAuth } from "./observe.ts";
+import { isElder, observeEventingAuth } from "./observe.ts";
 
 const id = "6a0c4bb1-33c3-4d9f-8e2e-0f6e5a6e7c21";
 
@@ -45,4 +45,15 @@ test("an application is adopted under the id that its provider gave it, however 
 test("ids of other providers are taken as they are, and none is none", async () => {
   expect(await adoptedBy([object("own", { adopts: "Client-A" })])).toEqual({ id: "Client-A", claimedBy: undefined });
   expect(await adoptedBy([object("own", { adopts: " " })])).toBeUndefined();
+});
+
+test("of two of one second, the one that has begun keeps the runtime, whichever has the lower uid", () => {
+  const at = (uid: string, creationTimestamp: string, uuid?: string): Stored<EventingAuth> => {
+    const { metadata, ...rest } = object("own", uuid === undefined ? {} : { uuid });
+    return { ...rest, metadata: { ...metadata, uid, creationTimestamp } };
+  };
+  const [first, second] = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"];
+  expect(isElder(at("b", first), at("a", second, id))).toBe(true);
+  expect([isElder(at("a", first), at("b", first)), isElder(at("b", first), at("a", first))]).toEqual([true, false]);
+  expect([isElder(at("a", first), at("b", first, id)), isElder(at("b", first, id), at("a", first))]).toEqual([false, true]);
 });

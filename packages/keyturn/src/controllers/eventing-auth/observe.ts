@@ -1,7 +1,7 @@
 // Everything that the next step for one EventingAuth is planned from. Nothing but the time of a request is remembered between runs.
 import { createHash } from "node:crypto";
 import { type Cache, type ControllerScope, keyOf, keyOfObject, nameOf, type Owner, type Run, Secret, type Stored } from "@keyturn/runtime";
-import { adoptAnnotation, EventingAuth, replaceAnnotation } from "./api.ts";
+import { adoptAnnotation, EventingAuth, replaceAnnotation, askedAtAnnotation } from "./api.ts";
 import type { ConditionReport } from "./conditions.ts";
 import { type EventingAuthSettings, keysOfRuntime, kubeconfigName, runtimeOf } from "./flags.ts";
 import type { grantKeeper } from "./grants.ts";
@@ -169,10 +169,16 @@ function refusalOf(object: Stored<EventingAuth>, { settings, watches }: ObserveO
   return { holds: false, reason: "NameTaken", message };
 }
 
-function isElder(other: Stored<EventingAuth> | undefined, { metadata }: Stored<EventingAuth>): boolean {
+/** Of two of one second, which is all that their times say, the one for which an application was asked for keeps the runtime. */
+export function isElder(other: Stored<EventingAuth> | undefined, object: Stored<EventingAuth>): boolean {
   if (!other) return false;
-  const [theirs = "", ours = ""] = [other.metadata.creationTimestamp, metadata.creationTimestamp];
-  return theirs === ours ? other.metadata.uid < metadata.uid : theirs < ours;
+  const [theirs = "", ours = ""] = [other.metadata.creationTimestamp, object.metadata.creationTimestamp];
+  if (theirs !== ours) return theirs < ours;
+  return isBegun(other) === isBegun(object) ? other.metadata.uid < object.metadata.uid : isBegun(other);
+}
+
+function isBegun({ metadata, status }: Stored<EventingAuth>): boolean {
+  return metadata.annotations?.[askedAtAnnotation] !== undefined || status?.iasApplication?.uuid !== undefined;
 }
 
 /** What is known of an object from elsewhere. */
