@@ -42,7 +42,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: "R3: a record that is lost is not made again",
     file: "plan.ts",
-    right: "const recovered = recoverableVersions(noted.commits, observation, recorded);",
+    right: "const recovered = recoverableVersions(noted.commits, observation, isReturn ? recorded : []);",
     wrong: "const recovered: ReturnType<typeof recoverableVersions> = [];",
     world: lost,
   },

@@ -243,9 +243,9 @@ export interface Recoverable extends Omit<RecordObservation, "uid" | "resourceVe
 }
 
 type Known = Pick<RecordObservation, "seq" | "digest">;
-/** The versions of a log that have no record although something has their content. `known` are those that have one, or are given one now. */
+/** The versions of a log that have no record although something has their content. Those that are `known` take the place of older ones with theirs. */
 export function recoverableVersions(commits: readonly Commit[], evidence: Evidence, known: readonly Known[]): readonly Recoverable[] {
-  // What is live is what targets take next, also if nobody holds it any more; unless the source has left it and come back, for that is a version of its own.
+  // What is live is what targets take next, also if nobody holds it any more.
   const isReplaced = (commit: Commit): boolean => known.some(({ seq, digest }) => seq > commit.seq && digest === commit.digest);
   const last = commits.slice(-1).filter((commit) => !isRecorded(commit, evidence) && !isReplaced(commit));
   return [...new Set([...unrecorded(commits, evidence), ...last])].flatMap((commit) => {

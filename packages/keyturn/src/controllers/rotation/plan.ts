@@ -213,6 +213,8 @@ interface Noted {
   readonly write: RotationWrite | undefined;
   /** Never behind the log. */
   readonly nowMs: number;
+  /** The source was gone until now. */
+  readonly isReturn?: boolean;
 }
 
 /** The log and the record that has it. */
@@ -240,25 +242,22 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
     const log = shaped(withDeparture(step.log, { policy, versions: recorded }));
     return { log, versions: recorded, write: known && logNote(known.head, log, owners), nowMs };
   }
-  const lastSeq = Math.max(
-    records.at(-1)?.seq ?? 0,
-    step.log.commits.at(-1)?.seq ?? 0,
-    observation.formerSeq,
-    ...targets.map(({ reportedSeq = 0 }) => reportedSeq),
-  );
+  const given = [records.at(-1)?.seq, step.log.commits.at(-1)?.seq, observation.formerSeq, ...targets.map(({ reportedSeq }) => reportedSeq)];
+  const lastSeq = Math.max(...given.map((each = 0) => each));
   const { source, watchDigest, digest } = observedSource;
   const seq = nextFree(lastSeq + 1, observation.takenSeqs);
   const version: Version = { seq, resource: source.resource, watchDigest, digest, seenAtMs: step.log.source.sinceMs };
   const versions = [...recorded, version];
   const log = shaped(withDeparture(step.log, { policy, versions }));
-  return { log, versions, write: { verb: "createRecord", ...version, log, owners }, nowMs: Math.max(nowMs, latestTimeOf(log)) };
+  const write = { verb: "createRecord", ...version, log, owners } as const;
+  return { log, versions, write, nowMs: Math.max(nowMs, latestTimeOf(log)), isReturn: known?.log.source.state === "gone" };
 }
 
 /** Moves every content that is due, and says what comes next. */
-function advance(world: World, { log: noted, versions: recorded, write, nowMs }: Noted, clockMs: number): RotationPlan {
+function advance(world: World, { log: noted, versions: recorded, write, nowMs, isReturn = false }: Noted, clockMs: number): RotationPlan {
   const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
-  const recovered = recoverableVersions(noted.commits, observation, recorded);
+  const recovered = recoverableVersions(noted.commits, observation, isReturn ? recorded : []);
   const versions = [...recorded, ...recovered].sort((a, b) => a.seq - b.seq);
   const opensFrom = (timeMs: number): number => (observation.maintenance ? nextOpeningMs(observation.maintenance, timeMs) : timeMs);
   const intact = new Set(targets.filter((target) => isIntact(target, noted.commits)).map(({ name }) => name));
