@@ -283,3 +283,21 @@ function status(code: number, reason: string, message: string) {
   })();
   return { status: code, headers: { "content-type": "application/json" }, body };
 }
+
+// What tests of restarts begin with.
+
+export const auto = { "reloader.stakater.com/auto": "true" };
+
+/** Containers that use a key of the Secret `db`, and all of it. */
+export const password = { env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }] };
+export const all = { envFrom: [{ secretRef: { name: "db" } }] };
+
+/** These, with the Secret `db`, and an operator that has seen them. */
+export async function started(deployments: Readonly<Record<string, Using>>, flags: Readonly<Record<string, string>> = {}): Promise<ConsumersWorld> {
+  const world = new ConsumersWorld({ flags });
+  world.secret("db", { password: "one", user: "app" });
+  for (const [name, using] of Object.entries(deployments)) world.deployment(name, using);
+  world.start();
+  await world.pass(60);
+  return world;
+}

@@ -2,21 +2,9 @@
 import { Deployment } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
-import { ConsumersWorld, type Using } from "./consumers-world.ts";
+import { all, auto, password, started } from "./consumers-world.ts";
 
-const auto = { "reloader.stakater.com/auto": "true" };
-const password = { env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }] };
 const user = { env: [{ name: "USER", valueFrom: { secretKeyRef: { name: "db", key: "user" } } }] };
-const all = { envFrom: [{ secretRef: { name: "db" } }] };
-
-async function started(deployments: Readonly<Record<string, Using>>, flags: Readonly<Record<string, string>> = {}): Promise<ConsumersWorld> {
-  const world = new ConsumersWorld({ flags });
-  world.secret("db", { password: "one", user: "app" });
-  for (const [name, using] of Object.entries(deployments)) world.deployment(name, using);
-  world.start();
-  await world.pass(60);
-  return world;
-}
 
 describe("one bad Secret", () => {
   test("takes down one workload, and the next good one brings it back", async () => {

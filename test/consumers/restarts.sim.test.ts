@@ -2,20 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
-import { ConsumersWorld, type Using } from "./consumers-world.ts";
-
-const auto = { "reloader.stakater.com/auto": "true" };
-const password = { env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }] };
-const all = { envFrom: [{ secretRef: { name: "db" } }] };
-
-async function started(deployments: Readonly<Record<string, Using>>, flags: Readonly<Record<string, string>> = {}): Promise<ConsumersWorld> {
-  const world = new ConsumersWorld({ flags });
-  world.secret("db", { password: "one", user: "app" });
-  for (const [name, using] of Object.entries(deployments)) world.deployment(name, using);
-  world.start();
-  await world.pass(60);
-  return world;
-}
+import { all, auto, ConsumersWorld, password, started, type Using } from "./consumers-world.ts";
 
 describe("what restarts a workload", () => {
   test("at first sight it is written down what pods were started with, and nobody is restarted", async () => {

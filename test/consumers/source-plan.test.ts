@@ -3,10 +3,8 @@ import { Deployment, objectPath, Secret } from "@keyturn/runtime";
 import { expect, test } from "vitest";
 import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
-import { ConsumersWorld } from "./consumers-world.ts";
+import { auto, ConsumersWorld, password } from "./consumers-world.ts";
 
-const auto = { "reloader.stakater.com/auto": "true" };
-const password = { env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }] };
 const files = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
 const volumes = [{ name: "v", secret: { secretName: "db" } }];
 
