@@ -41,6 +41,17 @@ async function keyturn(...args: readonly string[]): Promise<Finished> {
   return { code, ...output };
 }
 
+/** The files of a new pair: to sign with, and to check signatures with. They go with the test. */
+async function signingKeys(onTestFinished: (remove: () => Promise<void>) => void): Promise<{ readonly signing: string; readonly checking: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const [signing, checking] = [join(folder, "private.pem"), join(folder, "public.pem")];
+  await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
+  await writeFile(checking, publicKey.export({ format: "pem", type: "spki" }));
+  return { signing, checking };
+}
+
 /** Runs `keyturn checksum announce` as an administrator does, with the manifests in a folder. */
 async function announce(place: VerifiedNamespace, manifests: readonly (Secret | string)[], ...args: readonly string[]): Promise<Finished> {
   const folder = await mkdtemp(join(tmpdir(), "keyturn-announce-"));
@@ -287,12 +298,7 @@ test("that the last certificates are gone is let through too, where it is held",
 
 test("a word that was withdrawn is taken back where there is no certificate yet", { concurrent: true }, async ({ onTestFinished }) => {
   await using place = await verifiedNamespace(cluster(), "withdrawn");
-  const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const [signing, checking] = [join(folder, "private.pem"), join(folder, "public.pem")];
-  await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
-  await writeFile(checking, publicKey.export({ format: "pem", type: "spki" }));
+  const { signing, checking } = await signingKeys(onTestFinished);
   await place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": checking } });
   const coming = place.secret("shop-9", 1, certificate(1));
   expect((await announce(place, [coming], "--sign", signing)).code).toBe(0);
@@ -317,12 +323,7 @@ test(
   { concurrent: true },
   async ({ onTestFinished }) => {
     await using place = await verifiedNamespace(cluster(), "signed");
-    const folder = await mkdtemp(join(tmpdir(), "keyturn-keys-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-    const [signing, checking] = [join(folder, "private.pem"), join(folder, "public.pem")];
-    await writeFile(signing, privateKey.export({ format: "pem", type: "pkcs8" }));
-    await writeFile(checking, publicKey.export({ format: "pem", type: "spki" }));
+    const { signing, checking } = await signingKeys(onTestFinished);
     await place.startOperator({ flags: { "checksum.announced-only": "*", "checksum.announcement-keys": checking } });
     await place.putSecret("shop-7", 1, certificate(0));
     const access = ["-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig];
