@@ -26,10 +26,9 @@ const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
 const certificate = `${product}certificate.ts`;
 const publicKey = `${product}public-key.ts`;
 const limits = `${product}limits.ts`;
-const keySecret = `${product}key-secret.ts`;
 const keyPublication = `${product}key-publication.ts`;
 const leaves = [certificate, limits, `${product}semaphore.ts`, `${product}text.ts`];
-const base = [api, contract, ...leaves, publicKey, keySecret, keyPublication, `${product}feature/`];
+const base = [api, contract, ...leaves, publicKey, keyPublication, `${product}feature/`];
 const workloads = `${product}workloads/`;
 const controllers = globSync(`${product}controllers/*/`, { cwd: root }).map((folder) => `${folder.replace(/\/$/, "")}/`);
 const operatorFlags = `${product}operator-flags.ts`;
@@ -61,7 +60,6 @@ export const importRules: readonly ImportRule[] = [
   { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
   { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
   { of: `${product}public-key.`, may: [api, certificate, limits, publicKey], why: layers },
-  { of: `${product}key-secret.`, may: [api, certificate, limits, publicKey, keySecret], why: layers },
   { of: `${product}key-publication.`, may: [api, keyPublication], why: layers },
   ...leaves.map((of) => ({ of: of.replace(/ts$/, ""), may: [api, limits, of], why: layers })),
   { of: `${product}feature/`, may: base, why: layers },

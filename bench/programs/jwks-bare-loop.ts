@@ -16,7 +16,7 @@ import {
 } from "@keyturn/runtime";
 import * as z from "zod";
 import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
-import { keepCertificateSecret } from "../../packages/keyturn/src/key-secret.ts";
+import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
 import { jwksFinalizer } from "../../packages/keyturn/src/controllers/jwks/controller.ts";
 import { nginxInstallation } from "../../packages/keyturn/src/controllers/jwks/flags.ts";
 import { planJwks } from "../../packages/keyturn/src/controllers/jwks/plan.ts";

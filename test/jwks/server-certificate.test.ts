@@ -9,7 +9,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { problemWithServer } from "../../packages/keyturn/src/controllers/jwks/server-certificate.ts";
-import { keepCertificateSecret } from "../../packages/keyturn/src/key-secret.ts";
+import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
 import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { problemWithNginxConfig } from "./nginx-process.ts";
 

@@ -21,7 +21,7 @@ const planted: readonly (readonly [from: string, imported: string, why: string])
   [`${product}/text.ts`, "./feature/flag.ts", "dependencies point one way"],
   [`${product}/public-key.ts`, "./text.ts", "dependencies point one way"],
   [`${product}/limits.ts`, "./text.ts", "dependencies point one way"],
-  [`${product}/key-secret.ts`, "./controllers/jwks/api.ts", "dependencies point one way"],
+  [`${product}/public-key.ts`, "./controllers/jwks/api.ts", "dependencies point one way"],
   [`${product}/key-publication.ts`, "./public-key.ts", "dependencies point one way"],
   [`${product}/feature/flag.ts`, "../controllers/jwks/api.ts", "dependencies point one way"],
   [`${product}/feature/flag.ts`, "../registry.ts", "dependencies point one way"],

@@ -16,7 +16,7 @@ import {
   type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../src/key-secret.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../src/public-key.ts";
 import type { Passed } from "../src/controllers/jwks/sources.ts";
 import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";

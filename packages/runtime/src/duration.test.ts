@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
+import { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./clock.ts";
 
 describe("parseDuration", () => {
   it.each([

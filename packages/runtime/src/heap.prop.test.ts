@@ -1,7 +1,7 @@
 // Property test of the heap: it always gives the same item first as a sorted list would.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type HeapItem, IndexedHeap } from "./heap.ts";
+import { type HeapItem, IndexedHeap } from "./collections.ts";
 
 interface Item extends HeapItem {
   rank: number;

@@ -1,9 +1,20 @@
 // The public surface of `@keyturn/runtime`.
 
 // Time and chance
-export { type Clock, earliest, sleep, systemClock, type Timer, sharedTimeSlice, type TimeSlice } from "./clock.ts";
-export { formatDuration, maxDurationMs, parseDuration, parseStoredDuration } from "./duration.ts";
-export { type HeapItem, IndexedHeap } from "./heap.ts";
+export {
+  type Clock,
+  earliest,
+  formatDuration,
+  maxDurationMs,
+  parseDuration,
+  parseStoredDuration,
+  sharedTimeSlice,
+  sleep,
+  systemClock,
+  type TimeSlice,
+  type Timer,
+} from "./clock.ts";
+export { type HeapItem, IndexedHeap, LruMap } from "./collections.ts";
 export { type BackoffOptions, backoffDelayMs, RepeatBackoff } from "./queue/backoff.ts";
 export { FairQueue } from "./queue/fair-queue.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
@@ -160,7 +171,6 @@ export {
 export { dateTime, duration, embeddedObject, intOrString, labelName, looseDuration, objectName, quantity } from "./schema/kubernetes-values.ts";
 
 // Bounded memory
-export { LruMap } from "./lru-map.ts";
 
 // What was read or thrown
 export { messageOf, redactAndCut, safeErrorSummary } from "./observe/redaction.ts";

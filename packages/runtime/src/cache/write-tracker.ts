@@ -2,7 +2,7 @@
 import type { Selection } from "../client/client.ts";
 import { type Kind, nameOf, type ObjectKey } from "../client/kind.ts";
 import type { WriteRecord } from "../controller/run.ts";
-import { type HeapItem, IndexedHeap } from "../heap.ts";
+import { type HeapItem, IndexedHeap } from "../collections.ts";
 import { compareResourceVersions } from "../watch/step.ts";
 import { fieldAt, fieldPathsOf, type LabelMatcher, parseFieldSelector, parseLabelSelector } from "./selectors.ts";
 import type { Store } from "./store.ts";

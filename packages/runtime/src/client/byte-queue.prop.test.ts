@@ -1,7 +1,7 @@
 // The byte queue against an array: what goes in comes out, however it is pushed and dropped; and whole bodies, however they are cut.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ByteQueue, readBody } from "./byte-queue.ts";
+import { ByteQueue, readBody } from "./response.ts";
 
 it("holds what was pushed and not yet dropped", () => {
   const chunk = fc.tuple(fc.integer({ min: 0, max: 255 }), fc.oneof(fc.nat(50), fc.nat(70_000), fc.nat(600_000)));

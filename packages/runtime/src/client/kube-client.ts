@@ -1,6 +1,5 @@
 // The client: typed requests for each verb over a transport; reads are tried again.
-import { type Clock, sleep, systemClock, sharedTimeSlice } from "../clock.ts";
-import { checkNumbers } from "../duration.ts";
+import { type Clock, sleep, systemClock, sharedTimeSlice, checkNumbers } from "../clock.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { compareResourceVersions } from "../watch/step.ts";
 import { ApiError, isApiError } from "./api-error.ts";

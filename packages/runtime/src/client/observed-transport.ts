@@ -1,6 +1,6 @@
 // A transport that reports every request, for metrics, and measures how far the server's clock is from ours.
 import type { Clock } from "../clock.ts";
-import { LruMap } from "../lru-map.ts";
+import { LruMap } from "../collections.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 import { runtimeLimits } from "../limits.ts";
 

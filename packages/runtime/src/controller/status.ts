@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import type { Kind, KubeObject, Stored } from "../client/kind.ts";
-import { LruMap } from "../lru-map.ts";
+import { LruMap } from "../collections.ts";
 import { RepeatBackoff } from "../queue/backoff.ts";
 import type { Random } from "../random.ts";
 import type { Clock } from "../clock.ts";

@@ -1,7 +1,6 @@
 // Runs all controllers of a process: caches first, then elections, then work; and the way back at shutdown.
 import type { WatchStatus } from "../cache/caches.ts";
-import { type Clock, sleep } from "../clock.ts";
-import { checkNumbers } from "../duration.ts";
+import { type Clock, sleep, checkNumbers } from "../clock.ts";
 import type { Activity, ControllerDefinition } from "../controller/controller.ts";
 import { failureOf } from "../controller/failure.ts";
 import { ControllerRunner, type RunnerOptions, silentObserver } from "../controller/runner.ts";

@@ -4,7 +4,7 @@ import { Event } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
 import { apiVersionOf, type Kind, type ObjectName, resourceOf } from "../client/kind.ts";
 import { type Clock, sleep, type Timer } from "../clock.ts";
-import { LruMap } from "../lru-map.ts";
+import { LruMap } from "../collections.ts";
 import { formatMicroTime } from "../manager/lease-state.ts";
 import { FairQueue } from "../queue/fair-queue.ts";
 import type { Random } from "../random.ts";

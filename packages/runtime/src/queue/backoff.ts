@@ -1,6 +1,6 @@
 // How long a failing key waits: longer each time, never all at once, and from the start again after a success.
 import type { Clock } from "../clock.ts";
-import { LruMap } from "../lru-map.ts";
+import { LruMap } from "../collections.ts";
 import type { Random } from "../random.ts";
 
 /** The delays of one backoff. */

@@ -1,6 +1,6 @@
 // The keys that are to be reconciled: each once, each by one run at a time, in order of urgency, some not before a certain time.
 import type { Clock, Timer } from "../clock.ts";
-import { type HeapItem, IndexedHeap } from "../heap.ts";
+import { type HeapItem, IndexedHeap } from "../collections.ts";
 
 /** The priority of keys from an initial list, so that they yield to live changes (0). The value is controller-runtime's `LowPriority`. */
 export const initialListPriority = -100;

@@ -1,6 +1,6 @@
 // Values that Kubernetes APIs are made of and that zod has no word for, conditions among them.
 import * as z from "zod";
-import { formatDuration, maxDurationMs } from "../duration.ts";
+import { formatDuration, maxDurationMs } from "../clock.ts";
 
 /** An integer or a string, as ports and percentages are given (`x-kubernetes-int-or-string`). */
 export const intOrString = () => z.union([z.int(), z.string()]).meta({ intOrString: true });

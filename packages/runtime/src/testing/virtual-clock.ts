@@ -1,6 +1,6 @@
 // A clock that moves only when asked to, for tests that would otherwise wait.
 import type { Clock, Timer } from "../clock.ts";
-import { type HeapItem, IndexedHeap } from "../heap.ts";
+import { type HeapItem, IndexedHeap } from "../collections.ts";
 
 interface PendingTimer extends HeapItem {
   readonly dueMs: number;

@@ -2,7 +2,7 @@
 import { type StatusBody, statusBodyOf } from "../client/api-error.ts";
 import { isRecord } from "../json.ts";
 import type { KubeObject, ObjectMeta, Stored } from "../client/kind.ts";
-import { ByteQueue } from "../client/byte-queue.ts";
+import { ByteQueue } from "../client/response.ts";
 import { AnswerTooLongError } from "../client/transport.ts";
 import { openEnvelope, readListMeta, readMetadataOnly, type ReadObject, readStatus } from "../wire/protobuf-objects.ts";
 import { blockField, ProtobufReader, WireError } from "../wire/protobuf-reader.ts";

@@ -1,12 +1,10 @@
 // Drives the watch's state machine against a real transport: makes the requests it asks for, feeds it what comes, and never ends by itself.
 import { refusalText, retryAfterInBody, type StatusBody } from "../client/api-error.ts";
-import { readBody } from "../client/byte-queue.ts";
+import { readBody, mediaType, retryAfterOf } from "../client/response.ts";
 import type { Selection } from "../client/client.ts";
 import { apiVersionOf, collectionPath, keyOfObject, type Kind, type KubeObject, type Stored } from "../client/kind.ts";
-import { mediaType, retryAfterOf } from "../client/response.ts";
 import { AnswerTooLongError, type Transport, type TransportRequest, type TransportResponse } from "../client/transport.ts";
-import { type Clock, sleep, sharedTimeSlice } from "../clock.ts";
-import { checkNumbers } from "../duration.ts";
+import { type Clock, sleep, sharedTimeSlice, checkNumbers } from "../clock.ts";
 import type { Logger } from "../observe/logger.ts";
 import { messageOf } from "../observe/redaction.ts";
 import type { Random } from "../random.ts";

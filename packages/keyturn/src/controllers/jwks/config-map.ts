@@ -4,8 +4,7 @@ import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { type ConfigMap, type KubeObject, LruMap, maxDurationMs, type ObjectName, type OwnerReference } from "@keyturn/runtime";
 import * as z from "zod";
-import { readCertificateChain } from "../../key-secret.ts";
-import { type KeyMembers, keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
+import { readCertificateChain, type KeyMembers, keyMembersOf, keyOfMembers, keyUseOf, thumbprintOf } from "../../public-key.ts";
 import { type JwksStatus, type KeyStatus, keyStatusSchema } from "./api.ts";
 import {
   base64url,

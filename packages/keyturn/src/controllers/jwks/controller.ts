@@ -28,7 +28,7 @@ import {
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import { leavesUnserved, type Selects } from "../../feature/pause-and-selection.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../../key-secret.ts";
+import { type CertificateSecret, keepCertificateSecret } from "../../public-key.ts";
 import { limits } from "../../limits.ts";
 import { JWKS, JWKSConfig, type JwksStatus, mergedLabel } from "./api.ts";
 import { keepMerged } from "./config-map.ts";

@@ -4,8 +4,7 @@ import { createHash, createPublicKey, sign, verify, X509Certificate } from "node
 import { describe, expect, test } from "vitest";
 import { makeCertificate, type TestKeyType } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
-import { type CertificateChain, readCertificateChain } from "../../key-secret.ts";
-import { keyUseOf, thumbprintOf } from "../../public-key.ts";
+import { type CertificateChain, readCertificateChain, keyUseOf, thumbprintOf } from "../../public-key.ts";
 import { foreignEntryOf, rawEntriesOf, weaknessOf } from "./config-map.ts";
 import { certifiedEntry, keyIdOf, maxDocumentBytes, problemWithJwks, type PublicJwk, renderJwks } from "./jwk.ts";
 

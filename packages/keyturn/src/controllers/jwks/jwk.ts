@@ -2,8 +2,14 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { type CertificateChain, certificateKeyId } from "../../key-secret.ts";
-import { type KeyMembers, type SignatureAlgorithm, signatureAlgorithms, thumbprintOf } from "../../public-key.ts";
+import {
+  type CertificateChain,
+  certificateKeyId,
+  type KeyMembers,
+  type SignatureAlgorithm,
+  signatureAlgorithms,
+  thumbprintOf,
+} from "../../public-key.ts";
 
 // An entry of a document, built member by member so that nothing private can ever be in it.
 

@@ -21,7 +21,7 @@ import {
   type TimeSlice,
 } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
-import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
+import { type CertificateSecret, readCertificateChain } from "../../public-key.ts";
 import type { JwksStatus } from "./api.ts";
 import type { Passed, PassedStates } from "./sources.ts";
 import { documentOf, isDocumentConfigMap, readingDocument, readingStatus, revisionOf } from "./config-map.ts";

@@ -4,7 +4,7 @@ import { hash, type X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { LruMap } from "@keyturn/runtime";
 import { readCertificate } from "../../certificate.ts";
-import type { CertificateSecret } from "../../key-secret.ts";
+import type { CertificateSecret } from "../../public-key.ts";
 import { limits } from "../../limits.ts";
 
 /** What nginx would have against the server's certificate in a Secret; undefined if it takes it. Names no more than what is public. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { makeCertificate, secretData, type TestCertificate } from "../../../test/certificates.ts";
 import { parseCertificatePem } from "../../certificate.ts";
 import { limits } from "../../limits.ts";
-import { keepCertificateSecret, readCertificateChain } from "../../key-secret.ts";
+import { keepCertificateSecret, readCertificateChain } from "../../public-key.ts";
 import { PassedStates, readSourceKey, type SourceSettings } from "./sources.ts";
 
 const own = makeCertificate();

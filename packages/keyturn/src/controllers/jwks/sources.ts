@@ -1,9 +1,8 @@
 // The sources of an object, read: the keys in its Secrets and in ConfigMaps of others, what those held since the last run, and what is wrong with them.
 import { hash, type KeyObject } from "node:crypto";
 import { nameOf, type ObjectKey, type PlannedEvent } from "@keyturn/runtime";
-import { type CertificateSecret, readCertificateChain } from "../../key-secret.ts";
+import { type CertificateSecret, readCertificateChain, keyMembersOf, keyUseOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
 import { limits } from "../../limits.ts";
-import { keyMembersOf, keyUseOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
 import { mergedLabel } from "./api.ts";
 import { entriesOf, type History } from "./config-map.ts";
 import { algorithmFor, certifiedEntry, type KeyEntry, keyIdOf, plainEntry } from "./jwk.ts";

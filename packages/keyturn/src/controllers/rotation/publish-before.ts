@@ -1,8 +1,15 @@
 // Targets that take a version only when its key has been published for long enough: which key a version has, and what the JWKSConfig that such a target names says of it.
 import { isRecord, keyOf, type ObjectKey, resourceOf, Secret } from "@keyturn/runtime";
 import { jwksConfigKind, type KeyPublisher, type NamedKey, type Publication, publicationOf } from "../../key-publication.ts";
-import { certificateKeyId, keepCertificateSecret, readCertificateChain } from "../../key-secret.ts";
-import { keyMembersOf, keyUseOf, readPublicKey, thumbprintOf } from "../../public-key.ts";
+import {
+  certificateKeyId,
+  keepCertificateSecret,
+  readCertificateChain,
+  keyMembersOf,
+  keyUseOf,
+  readPublicKey,
+  thumbprintOf,
+} from "../../public-key.ts";
 import { type Commit, heldBy, readableContent, recordName, type VersionContent } from "./history.ts";
 import type { ObserveOptions, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import type { Version } from "./rules.ts";

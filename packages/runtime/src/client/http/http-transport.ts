@@ -1,7 +1,6 @@
 // The real wire to an API server: kept-alive HTTP/1.1 sockets, TLS, proxies, and credentials that renew themselves.
 import { BlockList, isIP, type LookupFunction } from "node:net";
-import { type Clock, systemClock } from "../../clock.ts";
-import { checkNumbers } from "../../duration.ts";
+import { type Clock, systemClock, checkNumbers } from "../../clock.ts";
 import { messageOf } from "../../observe/redaction.ts";
 import { ConfigError } from "../auth/connection-config.ts";
 import { type Credentials, CredentialSession, type IssuedAuthorization, type TlsMaterial } from "../auth/credentials.ts";
