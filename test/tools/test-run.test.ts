@@ -73,6 +73,16 @@ test("the ten slowest files stand before the last line, the slowest first, with 
   expect(Number(listed.find((groups) => groups?.["file"] === "10.case.ts")?.["seconds"])).toBeGreaterThanOrEqual(1);
 });
 
+test("what failed is named with its reason before the last line, because that is what a record of CI keeps", () => {
+  const { lines } = linesOf('describe("x", () => { it("passes", () => {}); it("fails", () => expect(1, "one").toBe(2)); });');
+  expect(lines.slice(-4)).toEqual([
+    "what failed:",
+    "  0.case.ts: x > fails",
+    "    one: expected 1 to be 2 // Object.is equality",
+    "1 passed, 1 failed",
+  ]);
+});
+
 test("a file that failed is not run again", () => {
   // Fails unless the file beside it is there, and makes it.
   const unsteady = `
