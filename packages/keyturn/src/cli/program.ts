@@ -189,7 +189,7 @@ function runningCommands(registry: readonly Feature[]): readonly CommandEntry[] 
     {
       usage: "dev",
       group: "Run",
-      summary: "start a local Kubernetes control plane with examples, and watch them",
+      summary: "start a local Kubernetes control plane with examples at work",
       details: "Ctrl-C stops it and removes everything.",
       examples: [["Start it", "dev"]],
       flags: devFlags,
