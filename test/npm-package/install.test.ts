@@ -17,26 +17,6 @@ import { compilerOptions, type Consumer, installPackage, modules } from "./consu
 const example = fileURLToPath(new URL("../../packages/runtime/examples/fingerprints.ts", import.meta.url));
 const compiler = join(modules, "typescript/bin/tsc");
 
-/** Every entry point but the first, which the example uses. */
-const useOfTheKit = `
-import { simulate, startCluster, VirtualClock } from "@keyturn/runtime/testing";
-import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { setup } from "@keyturn/runtime/testing/vitest/global-setup";
-import { defineCustomKind, type ObjectOf } from "@keyturn/runtime";
-import * as z from "zod";
-
-export const Site = defineCustomKind({
-  group: "example.org",
-  kind: "Site",
-  scope: "Namespaced",
-  versions: [{ name: "v1", spec: z.object({ host: z.string() }), status: z.object({ ready: z.boolean().optional() }) }],
-});
-export const hostOf = (site: ObjectOf<typeof Site>): string => site.spec.host;
-// @ts-expect-error a Site's host is a string
-export const portOf = (site: ObjectOf<typeof Site>): number => site.spec.host;
-export const kit = { simulate, startCluster, VirtualClock, soon, useCluster, setup };
-`;
-
 /** What `esbuild --bundle --platform=node` is. */
 const bundled = { bundle: true, platform: "node", logLevel: "silent" } as const;
 
@@ -83,7 +63,7 @@ describe("the installed package", () => {
 
   it.each(["nodenext", "bundler"] as const)("compiles under the resolution %s, strict, with all types checked", async (resolution) => {
     const { write, run } = await withExample();
-    await write("kit.ts", useOfTheKit);
+    await write("kit.ts", await readFile(new URL("kit.txt", import.meta.url), "utf8"));
     await write("tsconfig.json", JSON.stringify(compilerOptions(resolution, "out")));
     await run(process.execPath, compiler);
   });

@@ -22,7 +22,7 @@ const sourceManifestSchema = z.object({
   }),
 });
 
-export type SourceManifest = z.infer<typeof sourceManifestSchema>;
+type SourceManifest = z.infer<typeof sourceManifestSchema>;
 
 /** Reads a package.json. What this module does not know of, such as `devDependencies`, does not reach users. */
 export function parseSourceManifest(text: string): SourceManifest {
