@@ -22,9 +22,9 @@ export interface Consumer {
   readonly folder: string;
   readonly manifest: PublishedManifest;
   /** Writes a file of the user's. */
-  write(name: string, text: string): Promise<string>;
+  readonly write: (name: string, text: string) => Promise<string>;
   /** Runs a program in the folder; resolves to what it printed, and rejects with all of it if it fails. */
-  run(program: string, ...words: readonly string[]): Promise<string>;
+  readonly run: (program: string, ...words: readonly string[]) => Promise<string>;
 }
 
 /** What is installed besides: everything that is asked for, or that without what is optional. */
