@@ -313,7 +313,8 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     try {
       return (await writer.apply(kind, object, live)) !== "unchanged";
     } catch (error) {
-      if (nameInWords !== undefined && error instanceof Error) error.message = error.message.replaceAll(object.metadata.name, nameInWords);
+      const { name } = object.metadata;
+      if (nameInWords !== undefined && name && error instanceof Error) error.message = error.message.replaceAll(name, nameInWords);
       throw error;
     }
   }

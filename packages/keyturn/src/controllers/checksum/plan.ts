@@ -387,7 +387,7 @@ export function stepsOf(plan: ChecksumPlan, kind: Kind, namespace: string): Plan
   if (publish) {
     const fields = { namespace, checksum: publish.spec.checksum, count: publish.spec.count };
     const log = { message: "published a checksum", fields };
-    const { name } = publish.metadata;
+    const { name = "" } = publish.metadata;
     steps.unshift({
       verb: "apply",
       kind,
