@@ -66,7 +66,29 @@ export const operatorFlags = {
     default: false,
     help: "send every write as a server-side dry run: it is checked and logged, and changes nothing",
   }),
-  metricsBindAddress: addressFlag({ name: "metrics-bind-address", default: ":8080", help: "where /metrics is served; 0 = off" }),
+  metricsBindAddress: addressFlag({ name: "metrics-bind-address", default: ":8443", help: "where /metrics is served; 0 = off" }),
+  metricsSecure: switchFlag({
+    name: "metrics-secure",
+    default: true,
+    help: "serve /metrics by HTTPS, to bearer tokens whose owner may get the path /metrics; false: by HTTP, to everybody",
+  }),
+  metricsCertPath: textFlag({
+    name: "metrics-cert-path",
+    placeholder: "FOLDER",
+    help: "the folder with the certificate for /metrics, followed when it is renewed; otherwise the process signs its own",
+  }),
+  metricsCertName: textFlagWithDefault({
+    name: "metrics-cert-name",
+    placeholder: "FILE",
+    default: "tls.crt",
+    help: "the certificate's file in --metrics-cert-path",
+  }),
+  metricsCertKey: textFlagWithDefault({
+    name: "metrics-cert-key",
+    placeholder: "FILE",
+    default: "tls.key",
+    help: "the key's file in --metrics-cert-path",
+  }),
   healthProbeBindAddress: addressFlag({
     name: "health-probe-bind-address",
     default: ":8081",
