@@ -5,24 +5,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ObjectRef } from "@keyturn/dashboard/contract";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { ConfigMap } from "@keyturn/runtime";
+import { startOperator } from "@keyturn/runtime/testing";
+import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { checksumStory } from "../../packages/keyturn/src/controllers/checksum/records.ts";
 import { consumersView } from "../../packages/keyturn/src/controllers/consumers/records.ts";
 import { issuedStory } from "../../packages/keyturn/src/controllers/eventing-auth/records.ts";
-import { keySetStory } from "../../packages/keyturn/src/controllers/jwks/records.ts";
+import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { jwksFeature } from "../../packages/keyturn/src/controllers/jwks/feature.ts";
+import { keySetOf, keySetStory } from "../../packages/keyturn/src/controllers/jwks/records.ts";
 import { rotationSetStory } from "../../packages/keyturn/src/controllers/rotation/records.ts";
 import { sidecarsView } from "../../packages/keyturn/src/controllers/sidecars/records.ts";
 import { objectCommands } from "../../packages/keyturn/src/dashboard/object-detail.ts";
-import type { ObjectStory } from "../../packages/keyturn/src/feature/record.ts";
+import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
+import { pausedAnnotation, pausedReason } from "../../packages/keyturn/src/feature/pause-and-selection.ts";
+import { type ObjectStory, pauseCommands } from "../../packages/keyturn/src/feature/record.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { workloadStory } from "../../packages/keyturn/src/workloads/workload-record.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
+import { operatorKubeconfig } from "../support/operated-namespace.ts";
+import { runShell } from "../support/shell-block.ts";
 import { goTo, openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
+import { publishKeys } from "./support/shown-objects.ts";
 import { stageRecords } from "./support/synthetic-records.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
+const cluster = useSharedCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);
 
@@ -177,4 +187,41 @@ test("a link that somebody made shows no command that does anything else", async
     expect(await callsOf(command)).toEqual([["kubectl", "get", word, word, "-n", shownName(name, false)]]);
   }
   expect(problems).toEqual([]);
+});
+
+test("on a cluster each does what it says, also the second time, and what was revoked before stays revoked", async () => {
+  const namespace = await cluster().namespace("commands");
+  const controllers = jwksFeature.controllers((flag) => flag.parse(undefined));
+  const kubeconfig = await operatorKubeconfig(
+    cluster(),
+    namespace,
+    controllers.flatMap(({ access }) => access),
+  );
+  const operator = await startOperator({ operator: keyturn, kubeconfig, controllers, namespaces: [namespace], leaderElection: { namespace } });
+  try {
+    await publishKeys(cluster(), namespace, "other");
+    await publishKeys(cluster(), namespace, "tokens");
+    await cluster().client.mergePatch(JWKSConfig, { namespace, name: "tokens" }, { spec: { certificateSecrets: ["other-tls"] } });
+    const object = await soon(async () => {
+      const found = await cluster().client.get(JWKSConfig, { namespace, name: "tokens" });
+      expect(found?.status?.keys?.map(({ state }) => state)).toEqual(["Active", "Active"]);
+      if (!found) throw new Error("the object is gone");
+      return found;
+    });
+    const { keySet } = keySetOf(JWKSConfig, object, { removed: [], nowMs: Date.now() });
+    const commands = objectCommands(keySet.ref, keySetStory(keySet.ref, keySet)).map(({ command }) => command.replace(/ --watch$/, ""));
+    const program = `keyturn() { '${process.execPath}' packages/keyturn/src/main.ts "$@" --yes; }\n`;
+    for (const command of commands) await runShell(cluster(), program + command);
+    for (const command of commands.filter((each) => !each.startsWith("keyturn revoke"))) await runShell(cluster(), command);
+    const { metadata } = (await cluster().client.get(JWKSConfig, { namespace, name: "tokens" })) ?? object;
+    expect(metadata.annotations?.[revokeAnnotation]?.split(",")).toHaveLength(2);
+    expect(metadata.annotations?.[pausedAnnotation]).toBe("true");
+    const document = await cluster().client.get(ConfigMap, { namespace, name: "tokens-jwks" });
+    expect(document?.data?.["jwks.json"]).toMatch(/"keys": ?\[\]/);
+    const [resume = ""] = pauseCommands(keySet.ref, pausedReason).map(({ command }) => command);
+    await runShell(cluster(), resume);
+    expect((await cluster().client.get(JWKSConfig, { namespace, name: "tokens" }))?.metadata.annotations).not.toHaveProperty([pausedAnnotation]);
+  } finally {
+    await operator.stop();
+  }
 });
