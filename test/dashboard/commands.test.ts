@@ -9,6 +9,7 @@ import { ConfigMap } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
 import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumStory } from "../../packages/keyturn/src/controllers/checksum/records.ts";
 import { consumersView } from "../../packages/keyturn/src/controllers/consumers/records.ts";
 import { issuedStory } from "../../packages/keyturn/src/controllers/eventing-auth/records.ts";
@@ -190,6 +191,7 @@ test("a link that somebody made shows no command that does anything else", async
 });
 
 test("on a cluster each does what it says, also the second time, and what was revoked before stays revoked", async () => {
+  await cluster().apply(renderCrds());
   const namespace = await cluster().namespace("commands");
   const controllers = jwksFeature.controllers((flag) => flag.parse(undefined));
   const kubeconfig = await operatorKubeconfig(
