@@ -141,16 +141,27 @@ export function stopSignal(): AbortSignal {
 
 /**
  * Ends the process on an error that nobody caught, as Node does, which would print the error's words and the line of code: either may hold a secret. Whoever
- * listens for such errors already is left to it. Returns what takes this back.
+ * listens for such errors already is left to it. Disposing of what is returned takes this back.
  */
-function endOnUncaught(log: Logger): () => void {
-  if (process.listenerCount("uncaughtException") > 0) return () => undefined;
+function endOnUncaught(log: Logger): Disposable {
+  if (process.listenerCount("uncaughtException") > 0) return { [Symbol.dispose]() {} };
   const onUncaught = (error: unknown): void => {
     log.error({ ...safeErrorSummary(error) }, "an error that nobody caught ends the process");
     process.exit(1);
   };
   process.on("uncaughtException", onUncaught);
-  return () => void process.off("uncaughtException", onUncaught);
+  return { [Symbol.dispose]: () => void process.off("uncaughtException", onUncaught) };
+}
+
+/** Ends the last first, and each of them whatever the others do. Node 22 has no `AsyncDisposableStack`. */
+async function endAll(started: AsyncDisposable[]): Promise<void> {
+  const last = started.pop();
+  if (!last) return;
+  try {
+    await last[Symbol.asyncDispose]();
+  } finally {
+    await endAll(started);
+  }
 }
 
 /** How long Events that are still to be written may hold up the end. */
@@ -161,8 +172,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const { operator, connection, clock = systemClock, random = systemRandom, env = process.env, dryRun = false } = options;
   const slice = sharedTimeSlice(clock);
   const log = options.log ?? createLogger();
-  using stopEnding = new DisposableStack();
-  stopEnding.defer(endOnUncaught(log));
+  using _ending = endOnUncaught(log);
   const metrics = createMetrics();
   const { maxHeadBytes, ...bodyLimits } = options.answerLimits ?? {};
   const wire =
@@ -206,12 +216,13 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   observeWatches(metrics, () => caches.statuses());
   observeCaches(metrics, () => caches.statuses());
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
-  await using runnables = new AsyncDisposableStack();
+  const started: AsyncDisposable[] = [];
+  await using runnables = { [Symbol.asyncDispose]: () => endAll(started) };
   for (const runnable of options.runnables ?? []) {
     const onEvent = (listener: (event: Event) => void): void => recorder.subscribe(listener);
     const controllers = (): readonly ControllerStatus[] => manager.statuses();
     const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], controllers, onEvent };
-    runnables.use(await runnable.start(host));
+    started.push(await runnable.start(host));
   }
   const heartbeat = startHeartbeat(clock);
   const server = await startHealthServer({
@@ -237,7 +248,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   } finally {
     heartbeat.stop();
     stopObserving();
-    await runnables.disposeAsync();
+    await runnables[Symbol.asyncDispose]();
     await server.close();
     transport.close();
   }
