@@ -14,7 +14,12 @@ describe("of an operator at work, keyturn doctor", () => {
   it("finds nothing wrong, and exits with 0", async () => {
     await using place = await rotatingNamespace(cluster(), "doctor");
     await place.startOperator();
-    const scope = ["--controllers=rotation", `--namespaces=${place.namespace}`, `--as-service-account=${place.namespace}/operator`];
+    const scope = [
+      "--controllers=rotation",
+      "--metrics-secure=false",
+      `--namespaces=${place.namespace}`,
+      `--as-service-account=${place.namespace}/operator`,
+    ];
     const { code, out, err } = await soon(async () => {
       const answer = await typed("doctor", ...scope, "--kubeconfig", cluster().adminKubeconfig);
       // The Lease comes with the first sync.
