@@ -72,9 +72,12 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
 
   const obstacle = realPodsObstacle();
   const beganMs = systemClock.monotonic();
-  say("starting a local Kubernetes control plane; the very first time it is built, which takes some minutes");
+  const sayAfter = (what: string): void => say(`${Math.round((systemClock.monotonic() - beganMs) / 1000)} s`.padStart(5) + `  ${what}`);
+  say("starting a local Kubernetes control plane (the first time it is built)");
   await using cluster = obstacle === undefined ? await startRealCluster() : await startCluster(everything);
   if (signal.aborted) return;
+  sayAfter(obstacle === undefined ? "the control plane is up, and a node that runs pods" : "the control plane is up, with simulated pods");
+  if (obstacle !== undefined) say(`       (${obstacle})`);
   await using stack = new AsyncDisposableStack();
   const begun = await Promise.all(stories.map((begin) => begin(cluster, stack)));
   const settings: typeof given = { "jwks.serving": "true", ...Object.assign({}, ...begun.map(({ flags = {} }) => flags)), ...given };
@@ -82,6 +85,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const served = Promise.withResolvers<Dashboard>();
   const controllers = controllersOf(features, settings, console.environment);
   await applyAll(cluster, { manifests, controllers });
+  sayAfter("the examples are applied");
   const bindAddress = obstacle === undefined ? await servePageByService(cluster, stack, port) : `${shownHost}:${port}`;
   const runnable = operatorDashboard(controllers, {
     bindAddress,
@@ -103,9 +107,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const page = files.size === 0 ? unbuiltText : `${address}#secret=${secret}`;
   await using door = await makeLaunchPage(page);
   const isOpen = files.size > 0 && !noOpen && hasBrowser(console) && (await openInBrowser(door));
-  say(
-    `ready after ${Math.round((systemClock.monotonic() - beganMs) / 1000)} s, ${obstacle === undefined ? "with pods that run" : `with simulated pods, because ${obstacle}`}`,
-  );
+  sayAfter("the page answers");
   const commands = [
     `export KUBECONFIG=${cluster.adminKubeconfig}`,
     "bin/keyturn status -A",
@@ -323,5 +325,6 @@ async function follow(cluster: Cluster, { told, settings, log, console, signal, 
 function keepHappening({ reportingController, eventTime, series, regarding, reason, note = "" }: Event): Happening | undefined {
   if (!reportingController.startsWith(`${keyturn.domain}/`)) return undefined;
   const { namespace = "", name = "" } = regarding ?? {};
-  return { atMs: Date.parse(series?.lastObservedTime ?? eventTime ?? ""), text: happeningText({ reason, namespace, name, note }) };
+  const text = happeningText({ reason, namespace, name, note });
+  return text === undefined ? undefined : { atMs: Date.parse(series?.lastObservedTime ?? eventTime ?? ""), text };
 }

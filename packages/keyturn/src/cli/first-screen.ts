@@ -74,14 +74,16 @@ function stageNow(stage: StageStatus, nowMs: number, features: FirstScreen["feat
   const [wrong] = objects.filter(needsAttention);
   if (wrong) return { tone: "bad", mark: "!", text: `${calledBy(wrong).name}: ${wrong.message}` };
   if (objects.length === 0) return { tone: "good", mark: "✓", text: `no ${many} to ${stage.step === "verify" ? "publish" : "restart"}` };
+  const [moving] = objects.filter(({ health }) => health !== "healthy");
   const [next] = upcomingOf({ steps: [stage] });
-  if (next) {
+  // A deadline says less about now than what is under way.
+  const isDeadline = next?.next.what.startsWith("counts as") ?? false;
+  if (next && !isDeadline) {
     const when = next.next.atMs <= nowMs ? "now" : `in ${renderAge(nowMs, next.next.atMs)}`;
     return { tone: "busy", mark: "→", text: `${calledBy(next.report).name} ${next.next.what} ${when}` };
   }
-  const [moving] = objects.filter(({ health }) => health !== "healthy");
   if (moving) return { tone: "busy", mark: "→", text: `${calledBy(moving).name}: ${moving.message}` };
-  return { tone: "good", mark: "✓", text: `${objects.length} ${objects.length === 1 ? one : many}, all as they should be` };
+  return { tone: "good", mark: "✓", text: objects.length === 1 ? `1 ${one}, as it should be` : `${objects.length} ${many}, all as they should be` };
 }
 
 // What happened, in the words of somebody who has never seen it.
@@ -94,7 +96,7 @@ export interface ReportedEvent {
   readonly note: string;
 }
 
-/** By reason: the object's name comes first. Others are told in their own words. */
+/** By reason: the object's name comes first. */
 const sentences: Readonly<Record<string, string>> = {
   ApplicationCreated: "got an application at the identity provider",
   SecretIssued: "got its first credentials, in its own cluster",
@@ -110,13 +112,13 @@ const sentences: Readonly<Record<string, string>> = {
   CredentialRolloutFinished: "has been restarted, and uses the new Secret",
 };
 
-/** One line for somebody who has just begun. */
-export function happeningText({ reason, namespace, name, note }: ReportedEvent): string {
+/** One line for somebody who has just begun; undefined for what is of no interest then. What is wrong is told with its stage, for as long as it is. */
+export function happeningText({ reason, namespace, name, note }: ReportedEvent): string | undefined {
   if (reason === "ChecksumPublished") return `the certificates of ${namespace} are published as one set; gateways may adopt it`;
   const sentence = sentences[reason];
   // Runtimes are named by UUIDs, of which the beginning is enough here.
   const called = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/.test(name) ? `runtime ${name.slice(0, 8)}` : name;
   if (sentence !== undefined) return `${called} ${sentence}`;
   const [, version] = reason === "VersionRotated" ? (/^version (\d+) /.exec(note) ?? []) : [];
-  return version === undefined ? `${called}: ${note}` : `${called} moved on to version ${version} of the key`;
+  return version === undefined ? undefined : `${called} moved on to version ${version} of the key`;
 }
