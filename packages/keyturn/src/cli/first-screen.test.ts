@@ -87,7 +87,7 @@ it("never says that all is well where that is not known", () => {
   );
   const text = firstScreenText({ ...screen, status, happenings: [] }, 24, plain);
   expect(text).toMatch(/rotate +\? rotationtargets\.x cannot be read/);
-  expect(text).toMatch(/publish +\? not known: there is no Lease of an operator/);
+  expect(text).toMatch(/publish +\? nobody leads: there is no Lease of an operator/);
   expect(text).toContain("nothing yet");
 });
 

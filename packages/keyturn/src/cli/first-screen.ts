@@ -69,12 +69,12 @@ function stageNow(stage: StageStatus, nowMs: number, features: FirstScreen["feat
   const failing = unread.find(({ reason }) => reason !== "missing");
   if (failing) return { tone: "doubtful", mark: "?", text: `${failing.resource} cannot be read: ${failing.message}` };
   const [doubt] = doubts;
-  if (doubt) return { tone: "doubtful", mark: "?", text: `not known: ${doubt.message}` };
+  if (doubt) return { tone: "doubtful", mark: "?", text: doubt.message };
   const [one = "object", many = "objects"] = features.find(({ name }) => name === feature)?.stage.noun ?? [];
-  const [wrong] = objects.filter(needsAttention);
+  const wrong = objects.find(needsAttention);
   if (wrong) return { tone: "bad", mark: "!", text: `${calledBy(wrong).name}: ${wrong.message}` };
-  if (objects.length === 0) return { tone: "good", mark: "✓", text: `no ${many} to ${stage.step === "verify" ? "publish" : "restart"}` };
-  const [moving] = objects.filter(({ health }) => health !== "healthy");
+  if (objects.length === 0) return { tone: "good", mark: "✓", text: one === "workload" ? "no workload is being restarted" : `no ${many} yet` };
+  const moving = objects.find(({ health }) => health !== "healthy");
   const [next] = upcomingOf({ steps: [stage] });
   // A deadline says less about now than what is under way.
   const isDeadline = next?.next.what.startsWith("counts as") ?? false;
@@ -89,7 +89,7 @@ function stageNow(stage: StageStatus, nowMs: number, features: FirstScreen["feat
 // What happened, in the words of somebody who has never seen it.
 
 /** What is known of an Event of the operator. */
-export interface ReportedEvent {
+interface ReportedEvent {
   readonly reason: string;
   readonly namespace: string;
   readonly name: string;
