@@ -97,7 +97,16 @@ export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/se
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { conflictReason, type Failure, isConflict, TerminalError, TransientError, UnreadableError, WaitingError } from "./controller/failure.ts";
+export {
+  conflictReason,
+  type Failure,
+  isConflict,
+  missingRight,
+  TerminalError,
+  TransientError,
+  UnreadableError,
+  WaitingError,
+} from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
   canonicalJson,
