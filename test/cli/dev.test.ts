@@ -8,6 +8,9 @@ import { realPodsObstacle } from "../../packages/keyturn/src/dev/images.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { typed } from "../support/typed-command.ts";
 
+/** Images are built and pods come up first, on a machine that may be busy with something else. */
+const mostMs = 500_000;
+
 /** What is told of each step of a credential's life within a while of the start. */
 const happenings = [
   /runtime 0b5e3c2a got its first credentials/,
@@ -24,7 +27,7 @@ const statusSchema = z.object({
 
 it("keyturn dev starts a cluster, tells what all steps do with the examples, and leaves nothing behind after Ctrl-C", async () => {
   const keyturn = startKeyturn(["dev"], { HOME: homedir() });
-  await soon(() => happenings.forEach((happening) => expect(keyturn.output.out).toMatch(happening)));
+  await soon(() => happenings.forEach((happening) => expect(keyturn.output.out).toMatch(happening)), mostMs);
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
   await access(kubeconfig);
   // To a pipe, nothing is drawn, and nothing is said twice.
@@ -36,7 +39,7 @@ it("keyturn dev starts a cluster, tells what all steps do with the examples, and
     const { steps } = statusSchema.parse(JSON.parse(out));
     const healthy = steps.flatMap(({ objects }) => objects.filter(({ health }) => health === "healthy").map(({ name }) => name));
     expect(healthy).toEqual(expect.arrayContaining(["0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10", "rotated-tokens"]));
-  });
+  }, mostMs);
   const address = z.url().parse(/^http:\S+$/m.exec(keyturn.output.out)?.[0]);
   await soon(async () => expect((await fetch(address)).status).toBe(200));
   // On a real node the keys, which nginx serves, are reached through their Service.
