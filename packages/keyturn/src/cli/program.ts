@@ -15,7 +15,9 @@ import { devCommand, devFlags } from "./dev.ts";
 import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { crdsCommand, rbacCommand, rbacFlags } from "./manifests.ts";
 import { orphansCommand, orphansFlags } from "./orphans.ts";
+import { pauseCommand, pauseCommandFlags, resumeCommand, resumeCommandFlags } from "./pause.ts";
 import { queryCommand } from "./queries.ts";
+import { restartCommand, restartCommandFlags } from "./restart.ts";
 import { revokeCommand, revokeFlags } from "./revoke.ts";
 import { runCommand, runFlags } from "./run.ts";
 import { statusCommand, statusFlags } from "./status.ts";
@@ -111,6 +113,41 @@ function lookingCommands(registry: readonly Feature[]): readonly CommandEntry[] 
 
 function changingCommands(): readonly CommandEntry[] {
   return [
+    {
+      usage: "pause <object>",
+      group: "Change",
+      summary: "leave an object as it is, for a while or until resume",
+      details:
+        "The object is KIND/NAME, or a name alone where only one object has it: of the kinds that Keyturn serves, a workload, a namespace (its checksums), or the Secret or ConfigMap that is the source of a rotation set.",
+      examples: [
+        ["Stop a rotation target where it is", "pause rotationtarget/signing-key-live"],
+        ["Stop a whole set, by its source, for two hours", "pause secret/signing-key --for 2h"],
+        ["Do not restart a Deployment before Christmas is over", "pause deployment/web --until 2026-12-27T06:00:00Z"],
+      ],
+      flags: pauseCommandFlags,
+      run: pauseCommand,
+    },
+    {
+      usage: "resume <object>",
+      group: "Change",
+      summary: "end the pause of an object",
+      examples: [["Go on", "resume rotationtarget/signing-key-live"]],
+      flags: resumeCommandFlags,
+      run: resumeCommand,
+    },
+    {
+      usage: "restart <subject>",
+      group: "Change",
+      summary: "restart a workload, or all that use a Secret or ConfigMap",
+      details: "One after the other, as kubectl rollout restart does, each when the one before is healthy. It stops at the first that is not.",
+      examples: [
+        ["See what uses the Secret db", "restart secret/db --dry-run"],
+        ["Restart it all, after a question", "restart secret/db"],
+        ["Restart one workload", "restart deployment/web"],
+      ],
+      flags: restartCommandFlags,
+      run: restartCommand,
+    },
     {
       usage: "revoke <key>",
       group: "Change",

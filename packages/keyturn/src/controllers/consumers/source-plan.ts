@@ -93,6 +93,12 @@ function thingInWords({ kind, name, key }: Pick<Reference, "kind" | "name" | "ke
   return key === undefined ? object : `${key} of ${object}`;
 }
 
+/** How a template uses `secret/NAME` or `configmap/NAME`, in words; undefined if it does not. Throws a `UsageError` for anything else. */
+export function usesOf(template: DeepReadonly<PodTemplateSpec>, text: string): string | undefined {
+  const uses = usesIn(template, sourceOf(text.includes("/") ? text : `${text}/`));
+  return uses.length === 0 ? undefined : inWords(uses.map(({ words }) => words));
+}
+
 /** What a workload would be restarted for. */
 function followedUses({ annotations, ...workload }: DeepReadonly<Workload>, { source, options }: UseOptions): readonly Use[] {
   const template = templateOf(workload);
