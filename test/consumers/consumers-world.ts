@@ -22,7 +22,7 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { controllersOf } from "../../packages/keyturn/src/registry.ts";
 import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
-import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
+import { restartedAtAnnotation, restartedForAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 
 const namespace = "default";
 const CronJob = defineKind({ group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", namespaced: true });
@@ -41,6 +41,7 @@ export interface Using {
   readonly volumes?: readonly object[];
   /** Default 1. */
   readonly replicas?: number;
+  readonly image?: string;
 }
 
 interface Life {
@@ -64,6 +65,7 @@ export class ConsumersWorld {
   readonly #startedBadly = new Set<string>();
   /** The times that a template ever had, in the order in which they were written. */
   readonly restarts: string[] = [];
+  #reports = 0;
   writes = 0;
   /** The installation's. */
   key = new Uint8Array(32).fill(7);
@@ -139,8 +141,8 @@ export class ConsumersWorld {
     return text;
   }
 
-  startedWith(name: string): string | undefined {
-    const text = objectOr(this.#metadata(name)["annotations"])[startedWithAnnotation];
+  startedWith(name: string, kind: Kind = Deployment): string | undefined {
+    const text = objectOr(this.#metadata(name, resourceOf(kind))["annotations"])[startedWithAnnotation];
     return typeof text === "string" ? text : undefined;
   }
 
@@ -162,11 +164,40 @@ export class ConsumersWorld {
     this.#server.handle({ method: "DELETE", path: objectPath(kind, { namespace, name }) });
   }
 
-  deployment(name: string, { annotations = {}, container = {}, volumes = [], replicas = 1 }: Using): void {
+  deployment(
+    name: string,
+    { annotations = {}, container = {}, volumes = [], replicas = 1, image = "app:1" }: Using,
+    { updated = replicas } = {},
+  ): void {
     const labels = { app: name };
-    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }], volumes } };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image, ...container }], volumes } };
     this.apply(Deployment, name, { metadata: { annotations }, spec: { replicas, selector: { matchLabels: labels }, template } });
-    this.#report(name);
+    this.#report(name, updated);
+  }
+
+  /** One pod, made now, in place of the one before. */
+  pod(name: string, kind: Kind = Deployment): void {
+    this.remove(Pod, name);
+    const uid = stringOr(this.#metadata(name, resourceOf(kind))["uid"], "");
+    const owner = kind === Deployment ? { kind: "ReplicaSet", name: `${name}-1`, uid: "1" } : { kind: kind.kind, name, uid };
+    const ownerReferences = [{ apiVersion: "apps/v1", controller: true, ...owner }];
+    this.apply(Pod, name, { metadata: { labels: { app: name }, ownerReferences }, spec: { containers: [{ name: "app", image: "app:1" }] } });
+    if (kind === StatefulSet) this.#reportSet(name);
+  }
+
+  /** Of one pod. */
+  statefulSet(name: string, updateStrategy: object, { annotations = {}, container = {} }: Using): void {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }] } };
+    this.apply(StatefulSet, name, { metadata: { annotations }, spec: { replicas: 1, selector: { matchLabels: labels }, template, updateStrategy } });
+    this.pod(name, StatefulSet);
+  }
+
+  #reportSet(name: string): void {
+    const { generation } = this.#metadata(name, resourceOf(StatefulSet));
+    const collisionCount = ++this.#reports;
+    const figures = { observedGeneration: generation, replicas: 1, updatedReplicas: 1, availableReplicas: 1, collisionCount };
+    this.apply(StatefulSet, name, { metadata: {}, status: { ...figures, currentRevision: "1", updateRevision: "1" } }, "/status");
   }
 
   cronJob(name: string, container: object): void {
@@ -186,6 +217,16 @@ export class ConsumersWorld {
     const body = JSON.stringify({ metadata: { annotations: { [annotation]: null } } });
     const path = objectPath(Deployment, { namespace, name });
     this.#server.handle({ method: "PATCH", path, headers: { "content-type": "application/merge-patch+json" }, body });
+  }
+
+  /** Writes the whole object as its owner has it: without what was added since, or with what stood there at some time. */
+  writeBack(name: string, annotations: Readonly<Record<string, string>> = {}): void {
+    const none = { [startedWithAnnotation]: null, [restartedForAnnotation]: null };
+    const template = { metadata: { annotations: { [restartedAtAnnotation]: null } } };
+    const body = JSON.stringify({ metadata: { annotations: { ...none, ...annotations }, labels: { [rolloutLabel]: null } }, spec: { template } });
+    const path = objectPath(Deployment, { namespace, name });
+    this.#server.handle({ method: "PATCH", path, headers: { "content-type": "application/merge-patch+json" }, body });
+    if (this.#restartedAt(name) === (this.#rolled.get(name) ?? "")) this.#report(name);
   }
 
   /** Lets time pass; every few seconds the cluster rolls out what was restarted. */
@@ -234,11 +275,11 @@ export class ConsumersWorld {
     };
   }
 
-  #report(name: string): void {
+  #report(name: string, updated = this.#replicas(name)): void {
     const { generation } = this.#metadata(name);
     const replicas = this.#replicas(name);
     const availableReplicas = this.#isUnhealthy(name) ? 0 : replicas;
-    const figures = { observedGeneration: generation, replicas, updatedReplicas: replicas, availableReplicas };
+    const figures = { observedGeneration: generation, replicas, updatedReplicas: updated, availableReplicas };
     this.apply(Deployment, name, { metadata: {}, status: figures }, "/status");
   }
 
@@ -258,14 +299,18 @@ export class ConsumersWorld {
     return Number(spec["replicas"] ?? 1);
   }
 
-  #metadata(name: string) {
-    return objectOr(this.#server.store.get("deployments.apps", `${namespace}/${name}`)?.["metadata"]);
+  #metadata(name: string, resource = "deployments.apps") {
+    return objectOr(this.#server.store.get(resource, `${namespace}/${name}`)?.["metadata"]);
   }
 
   #restartedAt(name: string): string {
     const spec = objectOr(this.#server.store.get("deployments.apps", `${namespace}/${name}`)?.["spec"]);
     return stringOr(objectOr(objectOr(objectOr(spec["template"])["metadata"])["annotations"])[restartedAtAnnotation], "");
   }
+}
+
+function resourceOf({ plural, group }: Kind): string {
+  return `${plural}.${group}`;
 }
 
 function silence(): Promise<never> {
