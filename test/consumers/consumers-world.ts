@@ -13,9 +13,11 @@ import {
   Pod,
   seededRandom,
   Secret,
+  sleep,
   StatefulSet,
   type Transport,
   type TransportRequest,
+  type TransportResponse,
 } from "@keyturn/runtime";
 import { modelOperator, objectOr, ProcessClock, SimulatedApiServer, SimulatedNetwork, stringOr, VirtualClock } from "@keyturn/runtime/testing";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
@@ -28,9 +30,10 @@ const namespace = "default";
 const CronJob = defineKind({ group: "batch", version: "v1", kind: "CronJob", plural: "cronjobs", namespaced: true });
 
 /** What happens at the nth write on a workload or on what is remembered. */
-interface Fault {
+export interface Fault {
   readonly at: number;
-  readonly what: "killed before" | "killed after" | "unanswered" | "conflict";
+  /** `stale`: from then on its sender sees for 40 s what it saw. */
+  readonly what: "killed before" | "killed after" | "unanswered" | "conflict" | "stale";
 }
 
 /** A Deployment of one container. */
@@ -46,7 +49,10 @@ export interface Using {
 
 interface Life {
   isDead: boolean;
+  staleUntilMs: number;
 }
+
+const staleMs = 40_000;
 
 export class ConsumersWorld {
   readonly clock = new VirtualClock();
@@ -71,7 +77,15 @@ export class ConsumersWorld {
   key = new Uint8Array(32).fill(7);
   mostRolling = 0;
 
-  constructor({ fault, flags = {} }: { readonly fault?: Fault; readonly flags?: Readonly<Record<string, string>> } = {}) {
+  readonly #elects: boolean;
+
+  /** With `elects` false, every process acts as the leader. Default true. */
+  constructor({
+    fault,
+    flags = {},
+    elects = true,
+  }: { readonly fault?: Fault; readonly flags?: Readonly<Record<string, string>>; readonly elects?: boolean } = {}) {
+    this.#elects = elects;
     this.#fault = fault;
     this.#flags = flags;
     for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod, CronJob]) this.#server.serve(kind);
@@ -105,12 +119,12 @@ export class ConsumersWorld {
 
   /** Starts a process of the operator. */
   start(name = `operator-${this.#lives.length}`): this {
-    const life: Life = { isDead: false };
+    const life: Life = { isDead: false, staleUntilMs: 0 };
     const stop = new AbortController();
     const transport = this.#faulty(this.#network.connect({ name, clock: new ProcessClock(this.clock) }), life);
     const context = { name, clock: this.clock, random: seededRandom(this.#lives.length + 1), incarnation: 1, signal: stop.signal };
     const controllers = controllersOf([consumersFeature], this.#flags, {});
-    void modelOperator(name, { controllers, operator: keyturn, elects: true, installationKey: this.key }).start({ ...context, transport });
+    void modelOperator(name, { controllers, operator: keyturn, elects: this.#elects, installationKey: this.key }).start({ ...context, transport });
     this.#lives.push({ life, stop });
     return this;
   }
@@ -244,6 +258,11 @@ export class ConsumersWorld {
     }
   }
 
+  /** Lets time pass until something is so; not for ever. */
+  async passUntil(isSo: () => boolean): Promise<void> {
+    for (let second = 0; second < 600 && !isSo(); second += 3) await this.pass(3);
+  }
+
   /** Lets time pass until there is an answer. */
   async #soon<T>(answer: Promise<T>): Promise<T> {
     const state = { isThere: false };
@@ -266,13 +285,29 @@ export class ConsumersWorld {
           throw new ConnectionError("the answer was lost");
         }
         if (what === "conflict") return status(409, "Conflict", "the object has been modified");
-        if (what === undefined) return wire.send(request, signal);
+        if (what === "stale") life.staleUntilMs = this.clock.monotonic() + staleMs;
+        if (what !== "killed after" && what !== "killed before") {
+          const answer = await wire.send(request, signal);
+          return request.path.includes("watch=") ? this.#late(answer, life) : answer;
+        }
         if (what === "killed after") await wire.send(request, signal);
         life.isDead = true;
         return silence();
       },
       close: () => wire.close(),
     };
+  }
+
+  /** What a watch says, held back as long as its reader sees what it saw. */
+  #late(answer: TransportResponse, life: Life): TransportResponse {
+    const { clock } = this;
+    const body = (async function* () {
+      for await (const part of answer.body) {
+        while (clock.monotonic() < life.staleUntilMs) await sleep(clock, 1000);
+        yield part;
+      }
+    })();
+    return { ...answer, body };
   }
 
   #report(name: string, updated = this.#replicas(name)): void {
