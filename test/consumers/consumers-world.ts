@@ -24,6 +24,8 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { controllersOf } from "../../packages/keyturn/src/registry.ts";
 import { consumersFeature } from "../../packages/keyturn/src/controllers/consumers/feature.ts";
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
+import { SecretProviderClassPodStatus } from "../../packages/keyturn/src/controllers/consumers/content.ts";
+import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { restartedAtAnnotation, restartedForAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 
 const namespace = "default";
@@ -45,6 +47,10 @@ export interface Using {
   /** Default 1. */
   readonly replicas?: number;
   readonly image?: string;
+  readonly initContainer?: object;
+  readonly templateAnnotations?: Readonly<Record<string, string>>;
+  /** With which images are pulled. */
+  readonly pullSecret?: string;
 }
 
 interface Life {
@@ -88,7 +94,8 @@ export class ConsumersWorld {
     this.#elects = elects;
     this.#fault = fault;
     this.#flags = flags;
-    for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod, CronJob]) this.#server.serve(kind);
+    for (const kind of [Deployment, StatefulSet, DaemonSet, Secret, ConfigMap, Pod, CronJob, Rollout, SecretProviderClassPodStatus])
+      this.#server.serve(kind);
     const seen = new Map<string, string>();
     this.#server.store.onChange(({ resource, after }) => {
       const name = stringOr(objectOr(after?.["metadata"])["name"], "");
@@ -170,21 +177,25 @@ export class ConsumersWorld {
     this.apply(Secret, name, { metadata: { annotations }, data: encoded });
   }
 
-  configMap(name: string, data: Readonly<Record<string, string>>): void {
-    this.apply(ConfigMap, name, { metadata: {}, data });
+  configMap(name: string, data: Readonly<Record<string, string>>, annotations: Readonly<Record<string, string>> = {}): void {
+    this.apply(ConfigMap, name, { metadata: { annotations }, data });
   }
 
   remove(kind: Kind, name: string): void {
     this.#server.handle({ method: "DELETE", path: objectPath(kind, { namespace, name }) });
   }
 
-  deployment(
-    name: string,
-    { annotations = {}, container = {}, volumes = [], replicas = 1, image = "app:1" }: Using,
-    { updated = replicas } = {},
-  ): void {
+  deployment(name: string, { annotations = {}, replicas = 1, ...using }: Using, { updated = replicas } = {}): void {
+    const { container = {}, volumes = [], image = "app:1", initContainer, templateAnnotations, pullSecret } = using;
     const labels = { app: name };
-    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image, ...container }], volumes } };
+    const metadata = { labels, ...(templateAnnotations && { annotations: templateAnnotations }) };
+    const spec = {
+      containers: [{ name: "app", image, ...container }],
+      volumes,
+      ...(initContainer && { initContainers: [{ name: "init", image, ...initContainer }] }),
+      ...(pullSecret !== undefined && { imagePullSecrets: [{ name: pullSecret }] }),
+    };
+    const template = { metadata, spec };
     this.apply(Deployment, name, { metadata: { annotations }, spec: { replicas, selector: { matchLabels: labels }, template } });
     this.#report(name, updated);
   }
@@ -205,6 +216,38 @@ export class ConsumersWorld {
     const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }] } };
     this.apply(StatefulSet, name, { metadata: { annotations }, spec: { replicas: 1, selector: { matchLabels: labels }, template, updateStrategy } });
     this.pod(name, StatefulSet);
+  }
+
+  /** A workload of another kind, of one pod that is there. */
+  other(kind: Kind, name: string, { annotations = {}, container = {} }: Using): void {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app:1", ...container }] } };
+    this.apply(kind, name, { metadata: { annotations }, spec: { selector: { matchLabels: labels }, template } });
+    const { generation } = this.#metadata(name, resourceOf(kind));
+    const ofPods = { replicas: 1, updatedReplicas: 1, availableReplicas: 1, currentRevision: "1", updateRevision: "1", phase: "Healthy" };
+    const ofNodes = { desiredNumberScheduled: 1, updatedNumberScheduled: 1, numberAvailable: 1 };
+    const observedGeneration = kind === Rollout ? String(generation) : generation;
+    this.apply(kind, name, { metadata: {}, status: { observedGeneration, ...(kind === DaemonSet ? ofNodes : ofPods) } }, "/status");
+  }
+
+  /** By what it was restarted, if it was. */
+  restartedBy(kind: Kind, name: string): "template" | "restartAt" | undefined {
+    const spec = objectOr(this.#server.store.get(resourceOf(kind), `${namespace}/${name}`)?.["spec"]);
+    const annotations = objectOr(objectOr(objectOr(spec["template"])["metadata"])["annotations"]);
+    if (annotations[restartedAtAnnotation] !== undefined) return "template";
+    return spec["restartAt"] === undefined ? undefined : "restartAt";
+  }
+
+  /** What the driver of secret stores has mounted into a pod. */
+  mount(pod: string, secretProviderClassName: string, version: string): void {
+    const status = { podName: pod, secretProviderClassName, objects: [{ id: "a", version }] };
+    this.apply(SecretProviderClassPodStatus, pod, { metadata: {} });
+    this.apply(SecretProviderClassPodStatus, pod, { metadata: {}, status }, "/status");
+  }
+
+  /** The Deployment as it is. */
+  text(name: string): string {
+    return JSON.stringify(this.#server.store.get("deployments.apps", `${namespace}/${name}`));
   }
 
   #reportSet(name: string): void {
@@ -279,6 +322,7 @@ export class ConsumersWorld {
     return {
       send: async (request, signal) => {
         if (life.isDead) return silence();
+        if (request.path === `/apis/${Rollout.group}/${Rollout.version}`) return answered(200, { resources: [{ name: Rollout.plural }] });
         const what = isCounted(request) && ++this.writes === this.#fault?.at ? this.#fault.what : undefined;
         if (what === "unanswered") {
           await wire.send(request, signal);
@@ -356,8 +400,12 @@ function isCounted({ method, path }: TransportRequest): boolean {
   return method !== "GET" && (path.includes("/deployments/") || path.includes("keyturn-restarts"));
 }
 
-function status(code: number, reason: string, message: string) {
-  const text = JSON.stringify({ kind: "Status", status: "Failure", code, reason, message });
+function status(code: number, reason: string, message: string): TransportResponse {
+  return answered(code, { kind: "Status", status: "Failure", code, reason, message });
+}
+
+function answered(code: number, object: object): TransportResponse {
+  const text = JSON.stringify(object);
   const body = (async function* () {
     yield new TextEncoder().encode(text);
   })();
