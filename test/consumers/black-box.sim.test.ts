@@ -23,7 +23,7 @@ interface Case {
   readonly restarts: number;
 }
 
-const change: Act = (world) => world.secret("db", { password: "two", user: "app" });
+const change = (world: ConsumersWorld): void => world.secret("db", { password: "two", user: "app" });
 const reconfigure: Act = (world) => world.configMap("conf", { level: "high" });
 const marked: Act = (world) => world.secret("db", { password: "one", user: "app" }, { [`${annotation}/match`]: "true" });
 const ignored: Act = (world) => world.secret("db", { password: "two" }, { [`${annotation}/ignore`]: "true" });

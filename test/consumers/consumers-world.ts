@@ -226,7 +226,7 @@ export class ConsumersWorld {
     const { generation } = this.#metadata(name, resourceOf(kind));
     const ofPods = { replicas: 1, updatedReplicas: 1, availableReplicas: 1, currentRevision: "1", updateRevision: "1", phase: "Healthy" };
     const ofNodes = { desiredNumberScheduled: 1, updatedNumberScheduled: 1, numberAvailable: 1 };
-    const observedGeneration = kind === Rollout ? String(generation) : generation;
+    const observedGeneration = kind === Rollout ? String(Number(generation)) : generation;
     this.apply(kind, name, { metadata: {}, status: { observedGeneration, ...(kind === DaemonSet ? ofNodes : ofPods) } }, "/status");
   }
 
