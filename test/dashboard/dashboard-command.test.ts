@@ -11,13 +11,14 @@ import { restartedRollout, rolloutDefinition } from "../support/rollout-definiti
 import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { ask, openPage } from "./support/page-reader.ts";
 import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const soon = soonWithin(120_000);
 
 beforeAll(async () => {
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   for (const namespace of ["mine", "theirs"]) {
     await publishKeys(cluster(), namespace, "tokens");
     await rotateKeys(cluster(), namespace, "keys");

@@ -12,6 +12,7 @@ import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn, publishKeys } from "./support/shown-objects.ts";
 import { stageRecords, syntheticRecords } from "./support/synthetic-records.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
@@ -24,7 +25,7 @@ const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
 let folder: string;
 beforeAll(async () => {
   folder = await buildDashboard();
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   // Once: a key that replaces another is under way for a while.
   await publishKeys(cluster(), "shop", "tokens");
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
   istiod = stack.use(await startIstiod());
   await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: istiod.settings.namespace } });
   await cluster().apply([istiod.configMap(), istiod.revisionConfiguration()]);
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   for (const manifest of await readManifests(examplesFolder)) await cluster().apply(manifest);
   await putKyma("without-auth");
   await rolledOut();

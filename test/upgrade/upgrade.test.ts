@@ -108,7 +108,7 @@ describe.each(releases)("from %s", (version) => {
   });
 
   it("the new CRDs lose no object and no field", async () => {
-    await cluster().apply(renderCrds());
+    await cluster().apply(renderCrds(features));
     const after = await now();
     expect(after.map(contentOf)).toEqual(restored.map(contentOf));
     expect(after.filter(isOurs)).toEqual(restored.filter(isOurs));

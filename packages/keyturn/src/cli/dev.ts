@@ -122,6 +122,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const bindAddress = obstacle === undefined ? await servePageByService(cluster, stack, port) : `${shownHost}:${port}`;
   const runnable = operatorDashboard(controllers, {
     bindAddress,
+    registry: features,
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
     leaseNamespace: serviceAccount.namespace,
@@ -235,7 +236,7 @@ async function applyAll(
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
   await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
-  await cluster.apply(renderCrds());
+  await cluster.apply(renderCrds(features));
   const applied = [];
   for (const manifest of manifests) applied.push(...(await cluster.apply(manifest)));
   return [...new Set(applied.map(({ metadata }) => metadata.namespace).filter((namespace) => namespace !== undefined))];
