@@ -269,12 +269,11 @@ export class PromisedWorld {
     return condition && readyOf(this.#server.store.get(resourceOf(condition), `${namespace}/${tells}`));
   }
 
-  /** Whether Ready is False of any object of that kind. */
-  get isAnyUnready(): boolean {
+  /** What Ready says of every object of that kind that has it. */
+  get allReady(): readonly string[] {
     const { condition } = this.#scenario;
-    return (
-      condition !== undefined && this.#server.store.list(resourceOf(condition)).some(([, object]) => readyOf(object)?.startsWith("False") === true)
-    );
+    const objects = condition ? this.#server.store.list(resourceOf(condition)) : [];
+    return objects.flatMap(([, object]) => readyOf(object) ?? []);
   }
 }
 
