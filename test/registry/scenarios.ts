@@ -157,7 +157,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     madeUp: /(?<=secrets\/)[\w-]*\d[\w-]*/,
   },
   checksum: checksum(SecretCheckSum, "secrets", (version) => member(Secret, version, { type: "kubernetes.io/tls", data: certificates[0] })),
-  "checksum-ingress": checksum(IngressCheckSum, "ingresses", (version) => member(Ingress, version, { spec: { rules: [{ host: `v${version}.example.com` }] } })),
+  "checksum-ingress": checksum(IngressCheckSum, "ingresses", (version) =>
+    member(Ingress, version, { spec: { rules: [{ host: `v${version}.example.com` }] } }),
+  ),
   "eventing-auth": {
     life: [
       [

@@ -138,7 +138,7 @@ function printed(given: Readonly<Record<string, string>>): string {
     height: () => undefined,
     signal: new AbortController().signal,
   };
-  rbacCommand({ controllers: "jwks", ...given }, console, features);
+  rbacCommand({ controllers: "jwks", "metrics-secure": "false", ...given }, console, features);
   return out;
 }
 
