@@ -53,7 +53,7 @@ it("a list is searched with /, gone through with arrows, and left into an object
   const { page, problems } = watched;
   await whenLive(page);
   await page.keyboard.press("1");
-  await page.getByRole("heading", { name: "Issued" }).waitFor();
+  await page.getByRole("heading", { name: "Issue", level: 1 }).waitFor();
   const first = page.getByRole("table").getByRole("link").first();
   await first.waitFor();
   await first.focus();

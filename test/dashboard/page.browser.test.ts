@@ -67,6 +67,7 @@ const views: readonly { readonly view: string; readonly shows: string }[] = [
   { view: "publish", shows: "2 active, 1 retiring" },
   { view: "verify", shows: "the checksum counts version 4, and there is no such Secret" },
   { view: "roll-out", shows: "RolloutLimit" },
+  { view: "use", shows: "No workload is behind" },
   { view: target, shows: "version 5 has taken the place of version 4" },
 ];
 
