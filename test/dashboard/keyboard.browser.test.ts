@@ -38,7 +38,7 @@ it("Tab leads from the skip link through the steps to the content, and what has 
     "Roll out",
     "Use",
   ]);
-  expect(passed.slice(8)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
+  expect(passed.slice(8)).toEqual(["Times in full", "Colours: as the system", "Help", "Search everything"]);
 
   await page.reload();
   await whenLive(page);
