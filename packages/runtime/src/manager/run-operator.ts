@@ -16,11 +16,13 @@ import type { ControllerDefinition } from "../controller/controller.ts";
 import { outcomeCondition } from "../controller/outcome-condition.ts";
 import type { Operator } from "../controller/owned-objects.ts";
 import { SeriesEventRecorder } from "../observe/events.ts";
-import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
+import { BindError, controllerCheck, type SecureScrapes, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
 import { createLogger, type Logger } from "../observe/logger.ts";
 import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
 import { safeErrorSummary } from "../observe/redaction.ts";
 import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "../observe/runtime-metrics.ts";
+import { ScrapeGate } from "../observe/scrape-gate.ts";
+import { type CertificateFiles, certificateFromFiles, selfSignedCertificate } from "../observe/serving-certificate.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { installationKey } from "./installation-key.ts";
 import type { LeaseTimes } from "./lease-elector.ts";
@@ -80,6 +82,11 @@ export interface OperatorOptions {
   readonly dryRun?: boolean;
   /** Where `/metrics` is served, such as `:8080`. Default `0`: nowhere. */
   readonly metricsBindAddress?: string;
+  /**
+   * Serves `/metrics` by HTTPS, only to those who have a bearer token of the cluster and may `get` the path /metrics; with a certificate from files, or one
+   * that the process signs itself. Default: by HTTP, to everybody.
+   */
+  readonly secureMetrics?: { readonly certificate?: CertificateFiles };
   /** Where `/healthz` and `/readyz` are served, such as `:8081`. Default `0`: nowhere. */
   readonly healthBindAddress?: string;
   /** Default JSON lines on standard output. */
@@ -225,12 +232,14 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     started.push(await runnable.start(host));
   }
   const heartbeat = startHeartbeat(clock);
+  const scrapes = options.secureMetrics && (await secureScrapes(options.secureMetrics, { client: direct, clock, log }));
   const server = await startHealthServer({
     healthBindAddress: options.healthBindAddress ?? "0",
     metricsBindAddress: options.metricsBindAddress ?? "0",
     liveness: [heartbeat.check],
     readiness: [watchCheck(() => caches.statuses()), controllerCheck(() => manager.statuses())],
     metrics,
+    ...(scrapes && { scrapes }),
     log,
   });
   try {
@@ -252,4 +261,18 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     await server.close();
     transport.close();
   }
+}
+
+/** Rejects with a `BindError` for files that hold no certificate. */
+async function secureScrapes(
+  { certificate: files }: NonNullable<OperatorOptions["secureMetrics"]>,
+  host: { readonly client: Client; readonly clock: Clock; readonly log: Logger },
+): Promise<SecureScrapes> {
+  const gate = new ScrapeGate(host);
+  if (!files) return { certificate: selfSignedCertificate(host.clock), gate };
+  const certificate = await certificateFromFiles(files, host).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new BindError(`cannot serve metrics by HTTPS with ${files.certificate} and ${files.key}: ${reason}`, { cause: error });
+  });
+  return { certificate, gate };
 }
