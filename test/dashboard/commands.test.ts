@@ -212,9 +212,9 @@ test("on a cluster each does what it says, also the second time, and what was re
     });
     const { keySet } = keySetOf(JWKSConfig, object, { removed: [], nowMs: Date.now() });
     const commands = objectCommands(keySet.ref, keySetStory(keySet.ref, keySet)).map(({ command }) => command.replace(/ --watch$/, ""));
-    const program = `keyturn() { '${process.execPath}' packages/keyturn/src/main.ts "$@" --yes; }\n`;
-    for (const command of commands) await runShell(cluster(), program + command);
-    for (const command of commands.filter((each) => !each.startsWith("keyturn revoke"))) await runShell(cluster(), command);
+    const program = `keyturn() { '${process.execPath}' packages/keyturn/src/main.ts "$@"; }\n`;
+    for (const command of commands) await runShell(cluster(), program + command.replace(/^keyturn revoke /, "keyturn revoke --yes "));
+    for (const command of commands.filter((each) => each.startsWith("kubectl "))) await runShell(cluster(), command);
     const { metadata } = (await cluster().client.get(JWKSConfig, { namespace, name: "tokens" })) ?? object;
     expect(metadata.annotations?.[revokeAnnotation]?.split(",")).toHaveLength(2);
     expect(metadata.annotations?.[pausedAnnotation]).toBe("true");
