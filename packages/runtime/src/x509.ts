@@ -1,8 +1,8 @@
-// X.509 certificates for tests: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
+// X.509 certificates: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
 // A writer of DER (ITU-T X.690): just what a certificate is made of.
 
@@ -79,7 +79,7 @@ function base128(value: number): number[] {
   return digits;
 }
 
-// X.509 certificates for tests: an authority of one's own, and server and client certificates that it signs. Node can read certificates but not make them.
+// An authority, and server and client certificates that it signs.
 
 /** A certificate and its private key, both in PEM. */
 export interface KeyPair {
