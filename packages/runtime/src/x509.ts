@@ -44,6 +44,7 @@ export function integer(bytes: Uint8Array): Buffer {
 /** Whole bytes as a bit string, or flags of which the last `unusedBits` do not count. */
 const bitString = (bytes: Uint8Array, unusedBits = 0): Buffer => element(tags.bitString, Buffer.from([unusedBits]), bytes);
 
+/** Bytes, as an element of DER. */
 export const octetString = (bytes: Uint8Array): Buffer => element(tags.octetString, bytes);
 
 const utf8String = (text: string): Buffer => element(tags.utf8String, Buffer.from(text, "utf8"));
