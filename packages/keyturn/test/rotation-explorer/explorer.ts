@@ -286,7 +286,7 @@ function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): strin
 }
 
 function logKey(
-  { source, commits, frozen, backfilled, shape }: RotationLog,
+  { source, commits, frozen, backfilled, ahead = [], shape }: RotationLog,
   ageOf: (timeMs: number | undefined) => number,
   uid: string | undefined,
 ): string {
@@ -295,6 +295,8 @@ function logKey(
     text += `,${seq} ${digest} ${ageOf(departedMs)} ${ageOf(liveMs)} ${settledMs}`;
     for (const name of Object.keys(at).sort()) text += ` ${name} ${ageOf(at[name])}`;
   }
+  for (const { name, seq, before, backfilled: wasFilled } of ahead)
+    text += `^${name} ${seq} ${wasFilled} ${before ? `${before.seq} ${ageOf(before.atMs)}` : ""}`;
   for (const { fromMs, toMs } of frozen) text += `;${ageOf(fromMs)} ${ageOf(toMs)}`;
   return `${text} ${shape?.ranks.join("<")} ${shape?.longestMs} ${shape?.next?.ranks.join("<")} ${ageOf(shape?.next?.sinceMs)}`;
 }

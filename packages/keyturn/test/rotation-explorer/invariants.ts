@@ -1,4 +1,5 @@
 // What must hold at every single write of the operator, whatever people and machines do: E1 to E5, judged by true contents and true time alone.
+import type { RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import type { RotationWorld } from "../rotation-model/rotation-world.ts";
 
@@ -82,7 +83,7 @@ export class Invariants {
     if (newest < this.#newest) this.settled = undefined;
     this.#newest = newest;
     // A first fill that was cut, and of which nothing is left, did not happen.
-    const isCut = [...world.records.values()].every(({ log }) => log?.commits.length === 0);
+    const isCut = [...world.records.values()].every(({ log }) => log && isUnfilled(log));
     if (isCut && ![...world.objects.values()].some(({ ours }) => ours)) this.#forget();
     if (world.records.size > 0) return;
     // Without a history, what a target held whose object is gone too cannot be known. When everything went, what comes is a fresh start.
@@ -272,6 +273,11 @@ export class Invariants {
     for (const { delayMs, untilMs } of demands) if (untilMs > nowMs) text += `!${delayMs} ${untilMs - nowMs}`;
     return text;
   }
+}
+
+/** True if no more is known than what a first fill was to give. */
+function isUnfilled({ commits, ahead = [] }: RotationLog): boolean {
+  return commits.every(({ at }) => Object.keys(at).every((target) => ahead.some(({ name, before }) => name === target && !before)));
 }
 
 function isContent(reason: string | undefined): boolean {

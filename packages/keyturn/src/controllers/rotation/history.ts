@@ -5,6 +5,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { keyOf, type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../feature/feature.ts";
+import { type Ahead, withoutUnmade } from "./ahead.ts";
 import {
   digestAnnotation,
   highestVersion,
@@ -81,6 +82,8 @@ export interface RotationLog {
   readonly frozen: readonly FrozenStretch[];
   /** Targets, by name, that hold a version only because there is no older one for them. */
   readonly backfilled: readonly string[];
+  /** Moves that may not have been made yet. */
+  readonly ahead?: readonly Ahead[];
   /** Absent in logs of versions before 0.3.0. */
   readonly shape?: SetShape;
 }
@@ -146,17 +149,12 @@ interface Evidence {
 export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: number): RotationLog {
   const { targets, givenUp } = evidence;
   const names = new Set([...targets.map(({ name }) => name), ...namesIn(log.shape)]);
-  const noted = withStatuses(withObjects(withoutStrangers(log.commits, names), targets, headSeq), evidence);
+  const made = withoutUnmade(log, targets);
+  const noted = withStatuses(withObjects(withoutStrangers(made.commits, names), targets, headSeq), evidence);
   const reported = withSettled(noted, log, evidence.records);
-  const newlyReported = targets
-    .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
-    .map(({ name }) => name);
   const given = [...lostVersions(reported, evidence).filter(({ seq }) => givenUp.includes(seq)), ...removedVersions(log.source, reported, evidence)];
   const commits = given.reduce(withoutVersion, reported);
-  if (commits === log.commits) return log;
-  // A target that is reported for the first time holds what others hold too: it was filled in the run that crashed.
-  const filled = newlyReported.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
-  return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
+  return commits === log.commits ? log : { ...made, commits, backfilled: made.backfilled.filter((name) => names.has(name)) };
 }
 
 /** While its source is gone, the operator itself deletes objects and then records, and may have been stopped between two of them. */
@@ -310,6 +308,7 @@ export interface VersionContent {
 const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), content: z.record(z.string(), z.unknown()) });
 
 const timeMs = z.number().min(0).max(latestTimeMs);
+const versionNumber = z.int().min(1).max(highestVersion);
 /** No prototype, so that every name is only what the log says. */
 const times = z.record(z.string(), timeMs).transform((at): Readonly<Record<string, number>> => Object.assign(Object.create(null), at));
 const namesOfRanks = z.array(z.array(z.string()));
@@ -320,7 +319,7 @@ const rotationLog = z.object({
   ]),
   commits: z.array(
     z.object({
-      seq: z.int().min(1).max(highestVersion),
+      seq: versionNumber,
       digest: z.string(),
       departedMs: timeMs.exactOptional(),
       liveMs: timeMs.exactOptional(),
@@ -330,6 +329,16 @@ const rotationLog = z.object({
   ),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
+  ahead: z
+    .array(
+      z.object({
+        name: z.string(),
+        seq: versionNumber,
+        before: z.object({ seq: versionNumber, digest: z.string(), atMs: timeMs }).exactOptional(),
+        backfilled: z.literal(true).exactOptional(),
+      }),
+    )
+    .exactOptional(),
   shape: z
     .object({ ranks: namesOfRanks, longestMs: timeMs, next: z.object({ ranks: namesOfRanks, sinceMs: timeMs }).exactOptional() })
     .exactOptional(),
