@@ -1,6 +1,6 @@
 // Explores everything that can happen to a small set, breadth first: every sequence of actions, with the operator killed at any write, away, or at work.
 import { hash } from "node:crypto";
-import type { RotationLog } from "../../src/controllers/rotation/history.ts";
+import type { Commit, RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationPlan } from "../../src/controllers/rotation/plan.ts";
 import { RotationWorld } from "../rotation-model/rotation-world.ts";
 import type { ScriptedTarget } from "../rotation-model/script.ts";
@@ -291,14 +291,16 @@ function logKey(
   uid: string | undefined,
 ): string {
   let text = ` ${source.state} ${ageOf(source.sinceMs)} ${"uid" in source && source.uid === uid} ${backfilled.join()}`;
-  for (const { seq, digest, departedMs, liveMs, settledMs, at } of commits) {
-    text += `,${seq} ${digest} ${ageOf(departedMs)} ${ageOf(liveMs)} ${settledMs}`;
-    for (const name of Object.keys(at).sort()) text += ` ${name} ${ageOf(at[name])}`;
-  }
-  for (const { name, seq, before, backfilled: wasFilled } of ahead)
-    text += `^${name} ${seq} ${wasFilled} ${before ? `${before.seq} ${ageOf(before.atMs)}` : ""}`;
+  for (const commit of commits) text += `,${commitKey(commit, ageOf)}`;
+  for (const { name, seq, before, backfilled: wasFilled } of ahead) text += `^${name} ${seq} ${wasFilled} ${before ? commitKey(before, ageOf) : ""}`;
   for (const { fromMs, toMs } of frozen) text += `;${ageOf(fromMs)} ${ageOf(toMs)}`;
   return `${text} ${shape?.ranks.join("<")} ${shape?.longestMs} ${shape?.next?.ranks.join("<")} ${ageOf(shape?.next?.sinceMs)}`;
+}
+
+function commitKey({ seq, digest, departedMs, liveMs, settledMs, at }: Commit, ageOf: (timeMs: number | undefined) => number): string {
+  let text = `${seq} ${digest} ${ageOf(departedMs)} ${ageOf(liveMs)} ${settledMs}`;
+  for (const name of Object.keys(at).sort()) text += ` ${name} ${ageOf(at[name])}`;
+  return text;
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

@@ -7,8 +7,8 @@ export interface Ahead {
   /** The target. */
   readonly name: string;
   readonly seq: number;
-  /** What it held before; absent if nothing. */
-  readonly before?: { readonly seq: number; readonly digest: string; readonly atMs: number };
+  /** The commit that it held before, which may be trimmed meanwhile; absent if none. */
+  readonly before?: Commit;
   /** What it held before was filled in. */
   readonly backfilled?: true;
 }
@@ -26,10 +26,7 @@ function moveOf(name: string, log: RotationLog, made: RotationLog): Ahead | unde
   const before = heldBy(name, made.commits);
   if (!held || held.seq === before?.seq) return undefined;
   const { seq } = held;
-  if (!before) return { name, seq };
-  const { digest } = before;
-  const isBackfilled = made.backfilled.includes(name);
-  return { name, seq, before: { seq: before.seq, digest, atMs: writtenMs(before, name) ?? 0 }, ...(isBackfilled && { backfilled: true }) };
+  return { name, seq, ...(before && { before }), ...(made.backfilled.includes(name) && { backfilled: true }) };
 }
 
 /**
@@ -62,10 +59,9 @@ function withoutMove(log: RotationLog, { name, seq, before, backfilled }: Ahead)
   return { ...log, commits: before ? withHeld(commits, name, before) : commits, backfilled: backfilled ? [...others, name] : others };
 }
 
-/** Of a version that was trimmed meanwhile, this is all that is still known. */
-function withHeld(commits: readonly Commit[], name: string, { seq, digest, atMs }: NonNullable<Ahead["before"]>): readonly Commit[] {
-  if (heldBy(name, commits)?.seq === seq) return commits;
-  const known = commits.find((commit) => commit.seq === seq);
-  const held: Commit = known ? { ...known, at: { ...known.at, [name]: atMs } } : { seq, digest, at: { [name]: atMs } };
-  return [...commits.filter((commit) => commit !== known), held].sort((a, b) => a.seq - b.seq);
+function withHeld(commits: readonly Commit[], name: string, before: Commit): readonly Commit[] {
+  const known = commits.find(({ seq }) => seq === before.seq);
+  if (!known) return [...commits, before].sort((a, b) => a.seq - b.seq);
+  const atMs = writtenMs(before, name);
+  return commits.map((commit) => (commit === known && atMs !== undefined ? { ...known, at: { ...known.at, [name]: atMs } } : commit));
 }

@@ -23,7 +23,7 @@ import {
   watchDigestAnnotation,
 } from "./api.ts";
 import { type Content, digestOf } from "./content.ts";
-import type { ObjectObservation, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
+import type { Applied, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import type { RotationWrite } from "./plan.ts";
 import { recordProof, type Seal } from "./seal.ts";
 import { limits } from "../../limits.ts";
@@ -212,11 +212,7 @@ function withStatuses(commits: readonly Commit[], { targets, givenUp }: Evidence
   }, commits);
 }
 
-function withCommitted(
-  commits: readonly Commit[],
-  name: string,
-  { seq, digest, atMs }: NonNullable<ObjectObservation["applied"]>,
-): readonly Commit[] {
+function withCommitted(commits: readonly Commit[], name: string, { seq, digest, atMs }: Omit<Applied, "isProven">): readonly Commit[] {
   const known = commits.find((commit) => commit.seq === seq);
   const changed: Commit = known ? { ...known, at: { ...known.at, [name]: atMs } } : { seq, digest, at: { [name]: atMs } };
   return [...commits.filter((commit) => commit !== known), changed].sort((a, b) => a.seq - b.seq);
@@ -308,37 +304,28 @@ export interface VersionContent {
 const versionContent = z.object({ apiVersion: z.string(), kind: z.string(), content: z.record(z.string(), z.unknown()) });
 
 const timeMs = z.number().min(0).max(latestTimeMs);
-const versionNumber = z.int().min(1).max(highestVersion);
 /** No prototype, so that every name is only what the log says. */
 const times = z.record(z.string(), timeMs).transform((at): Readonly<Record<string, number>> => Object.assign(Object.create(null), at));
 const namesOfRanks = z.array(z.array(z.string()));
+const versionNumber = z.int().min(1).max(highestVersion);
+const commit = z.object({
+  seq: versionNumber,
+  digest: z.string(),
+  departedMs: timeMs.exactOptional(),
+  liveMs: timeMs.exactOptional(),
+  settledMs: timeMs.exactOptional(),
+  at: times,
+});
+const aheadMove = z.object({ name: z.string(), seq: versionNumber, before: commit.exactOptional(), backfilled: z.literal(true).exactOptional() });
 const rotationLog = z.object({
   source: z.union([
     z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
     z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
   ]),
-  commits: z.array(
-    z.object({
-      seq: versionNumber,
-      digest: z.string(),
-      departedMs: timeMs.exactOptional(),
-      liveMs: timeMs.exactOptional(),
-      settledMs: timeMs.exactOptional(),
-      at: times,
-    }),
-  ),
+  commits: z.array(commit),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
-  ahead: z
-    .array(
-      z.object({
-        name: z.string(),
-        seq: versionNumber,
-        before: z.object({ seq: versionNumber, digest: z.string(), atMs: timeMs }).exactOptional(),
-        backfilled: z.literal(true).exactOptional(),
-      }),
-    )
-    .exactOptional(),
+  ahead: z.array(aheadMove).exactOptional(),
   shape: z
     .object({ ranks: namesOfRanks, longestMs: timeMs, next: z.object({ ranks: namesOfRanks, sinceMs: timeMs }).exactOptional() })
     .exactOptional(),
