@@ -74,6 +74,10 @@ export class Invariants {
     }
     const { text } = declaredShape(world);
     if (text !== this.declared.text) this.declared = { text, sinceMs: nowMs };
+    // What nobody in the first place has any more is not live, whoever took it away.
+    const first = declaredShape(world).ranks[0]?.names ?? [];
+    const isThere = (content: string): boolean => first.some((name) => world.objects.get(name)?.digest === content);
+    for (const [content, stopped] of this.live) if (stopped === undefined && !isThere(content)) this.live.set(content, nowMs);
     // Who deletes a target together with its object has asked for that.
     for (const name of this.given.keys()) if (!world.targets.has(name) && !world.objects.has(name)) this.given.delete(name);
     // What somebody has given up is nobody's to bring back.

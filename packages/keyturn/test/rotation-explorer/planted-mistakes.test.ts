@@ -146,6 +146,20 @@ const mistakes: readonly Mistake[] = [
     wrong: "if (!reported || reportedSeq > 0 ||",
     world: "versions that are lost and given up",
   },
+  {
+    what: "a move that the log is ahead of is forgotten with its object",
+    file: "ahead.ts",
+    right: "return ours.some(isAsBefore);",
+    wrong: "return ours.every(isAsBefore);",
+    world: "versions that are lost and given up",
+  },
+  {
+    what: "a move that the log is ahead of is taken for made",
+    file: "ahead.ts",
+    right: "if (!before) return ours.length === 0;",
+    wrong: "if (before) return false;",
+    world: flags,
+  },
 ];
 
 const controllers = join(import.meta.dirname, "../../src/controllers/rotation");

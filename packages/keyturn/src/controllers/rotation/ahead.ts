@@ -34,7 +34,8 @@ function moveOf(name: string, log: RotationLog, made: RotationLog): Ahead | unde
  * is gone, or that says neither, the log's word is taken: what it held may have been the later version.
  */
 export function withoutUnmade(log: RotationLog, targets: readonly TargetObservation[]): RotationLog {
-  return (log.ahead ?? []).reduce((known, move) => {
+  // The last one first: what it was made from may say what one before it did.
+  return (log.ahead ?? []).reduceRight((known, move) => {
     const target = targets.find(({ name }) => name === move.name);
     return target && isUnmade(move, target) ? withoutMove(known, move) : known;
   }, log);

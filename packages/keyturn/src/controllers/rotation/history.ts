@@ -5,7 +5,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { keyOf, type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../feature/feature.ts";
-import { type Ahead, withoutUnmade } from "./ahead.ts";
+import type { Ahead } from "./ahead.ts";
 import {
   digestAnnotation,
   highestVersion,
@@ -149,12 +149,11 @@ interface Evidence {
 export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: number): RotationLog {
   const { targets, givenUp } = evidence;
   const names = new Set([...targets.map(({ name }) => name), ...namesIn(log.shape)]);
-  const made = withoutUnmade(log, targets);
-  const noted = withStatuses(withObjects(withoutStrangers(made.commits, names), targets, headSeq), evidence);
-  const reported = withSettled(noted, log, evidence.records);
+  const noted = withStatuses(withObjects(withoutStrangers(log.commits, names), targets, headSeq), evidence);
+  const reported = withSettled(noted, log, { headSeq, records: evidence.records });
   const given = [...lostVersions(reported, evidence).filter(({ seq }) => givenUp.includes(seq)), ...removedVersions(log.source, reported, evidence)];
   const commits = given.reduce(withoutVersion, reported);
-  return commits === log.commits ? log : { ...made, commits, backfilled: made.backfilled.filter((name) => names.has(name)) };
+  return commits === log.commits ? log : { ...log, commits, backfilled: log.backfilled.filter((name) => names.has(name)) };
 }
 
 /** While its source is gone, the operator itself deletes objects and then records, and may have been stopped between two of them. */
@@ -168,14 +167,18 @@ function removedVersions({ state }: SourceState, commits: readonly Commit[], evi
 }
 
 /** Dates commits that only objects report: for how long the source had been that, its record says, and of the newest one the log. */
-function withSettled(commits: readonly Commit[], log: RotationLog, records: readonly RecordObservation[]): readonly Commit[] {
+function withSettled(
+  commits: readonly Commit[],
+  log: RotationLog,
+  { headSeq, records }: { readonly headSeq: number; readonly records: readonly RecordObservation[] },
+): readonly Commit[] {
   const known = new Set(log.commits.map(({ seq }) => seq));
   if (commits.every(({ seq }) => known.has(seq))) return commits;
   return commits.map((commit) => {
     const record = records.find(({ seq }) => seq === commit.seq);
     if (known.has(commit.seq) || !record) return commit;
     const liveMs = liveSinceMs(commit);
-    const sinceMs = record.log === log ? Math.max(record.seenAtMs, log.source.sinceMs) : record.seenAtMs;
+    const sinceMs = record.seq === headSeq ? Math.max(record.seenAtMs, log.source.sinceMs) : record.seenAtMs;
     return { ...commit, liveMs, settledMs: Math.max(0, liveMs - sinceMs) };
   });
 }

@@ -1,7 +1,7 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
 import { earliest } from "@keyturn/runtime";
 import { nextOpeningMs } from "../../feature/maintenance-window.ts";
-import { withAhead } from "./ahead.ts";
+import { withAhead, withoutUnmade } from "./ahead.ts";
 import { logNote, ownersNote, preconditionOf, recordOwners, targetWrites, type Wanted } from "./act.ts";
 import { highestVersion } from "./api.ts";
 import {
@@ -221,7 +221,7 @@ interface Noted {
 /** The log and the record that has it. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
   const head = headRecord(records);
-  return head?.log && { head, log: repairedLog(head.log, { ...observation, records }, head.seq) };
+  return head?.log && { head, log: repairedLog(withoutUnmade(head.log, observation.targets), { ...observation, records }, head.seq) };
 }
 
 function noteSource(world: World, clockMs: number): Noted | undefined {
