@@ -151,7 +151,7 @@ const mistakes: readonly Mistake[] = [
     file: "ahead.ts",
     right: "return ours.some(isAsBefore);",
     wrong: "return ours.every(isAsBefore);",
-    world: "versions that are lost and given up",
+    world: "objects that are lost right after they were written",
   },
   {
     what: "a move that the log is ahead of is taken for made",
