@@ -8,7 +8,7 @@ INSTALLED := node_modules/.installed
 # What tests that run real pods need besides; only root can run them.
 NODE_PARTS := runc:runc:- nft:nftables:- ip:iproute2:- busybox:busybox-static:- buildah:buildah:-
 
-.PHONY: help run test test-keycloak check lint format generate build image audit bench bench-quick clean setup
+.PHONY: help run test test-keycloak check lint format generate build image package audit bench bench-quick clean setup
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs, with its bill o
 image: build ## pack the program and this machine's Node into dist/keyturn.oci.tar, an image for `docker load`, `ctr images import`, `kind load` or `skopeo`
 	@node tools/image.ts
 
+package: $(INSTALLED) ## pack the runtime as users install it, in dist/npm/keyturn-runtime-<version>.tgz
+	@node tools/package.ts
+
 audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm packages (asks the registry)
 	@npm audit signatures
 	@npm audit --omit=dev
@@ -66,6 +69,7 @@ clean: ## remove what the commands above made in this folder (the build cache of
 setup: $(INSTALLED) # everything that tests and benchmarks need
 	@tools/install-system-parts
 	@node tools/python.ts >/dev/null
+	@node tools/oldest-node.ts >/dev/null
 	@if [ "$$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then tools/install-system-parts $(NODE_PARTS); fi
 	@node tools/build-dashboard.ts
 	@node tools/build-cluster.ts

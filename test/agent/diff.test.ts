@@ -8,10 +8,11 @@ import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 const cluster = useSharedCluster();
 const timeout = 240_000;
 
-async function diff(world: AgentNamespace, ...args: readonly string[]): Promise<string> {
+/** What it prints; it exits with 1 if something differs. */
+async function diff(world: AgentNamespace, differs: boolean, ...args: readonly string[]): Promise<string> {
   const { code, out, err } = await runKeyturn("diff", "--kubeconfig", world.cluster.adminKubeconfig, "-n", world.namespace, ...args);
   expect(err).toBe("");
-  expect(code).toBe(0);
+  expect(code).toBe(differs ? 1 : 0);
   return out;
 }
 
@@ -19,14 +20,14 @@ test("names every Secret that differs, and its direction", async () => {
   const world = await AgentNamespace.make(cluster(), "diff");
   const set = { "web-1": certificateFor("one.test"), "web-2": certificateFor("two.test") };
   for (const [name, certificate] of Object.entries(set)) await world.put(name, certificate);
-  expect(await diff(world)).toBe(`namespace ${world.namespace}: 2 Secrets count, and there is no checksum\n`);
+  expect(await diff(world, false)).toBe(`namespace ${world.namespace}: 2 Secrets count, and there is no checksum\n`);
 
   const first = await world.publish(set);
-  expect(await diff(world)).toBe(`namespace ${world.namespace}: 2 Secrets, exactly as checksum ${first} says\n`);
+  expect(await diff(world, false)).toBe(`namespace ${world.namespace}: 2 Secrets, exactly as checksum ${first} says\n`);
 
   const second = await world.publish({ "web-1": certificateFor("one.test", 2), "web-7": certificateFor("seven.test") });
   await world.put("web-8", { ...certificateFor("eight.test"), privateKey: certificateFor("eight.test").privateKey });
-  const text = await diff(world);
+  const text = await diff(world, true);
   expect(text).toContain(`3 Secrets differ from checksum ${second}; they match ${first}, which is older`);
   expect(text).toMatch(/changed {5}web-1 is 1-1-[0-9a-f]{40} and should be 1-2-[0-9a-f]{40}/);
   expect(text).toMatch(/unexpected {2}web-2 \(2-1-[0-9a-f]{40}\) is not in the checksum/);
@@ -34,7 +35,7 @@ test("names every Secret that differs, and its direction", async () => {
   expect(text).toContain("left out    web-8 does not count: KeyMismatch");
   expect(text).not.toContain("PRIVATE");
 
-  const data = JSON.parse(await diff(world, "-o", "json", "--all-namespaces")) as readonly Record<string, unknown>[];
+  const data = JSON.parse(await diff(world, true, "-o", "json", "--all-namespaces")) as readonly Record<string, unknown>[];
   expect(data.find(({ namespace }) => namespace === world.namespace)).toMatchObject({ checksum: second, matches: first, secrets: 2 });
 });
 

@@ -10,7 +10,18 @@ import { camelCase, type ChartFlag, chartFlags, valueOf } from "../../tools/gene
 
 /** What the chart decides by itself, or by a value that is no flag, such as a port. */
 const decided = {
-  run: ["controllers", "kubeconfig", "context", "metrics-bind-address", "health-probe-bind-address", "dashboard-bind-address"],
+  run: [
+    "controllers",
+    "kubeconfig",
+    "context",
+    "metrics-bind-address",
+    "metrics-secure",
+    "metrics-cert-path",
+    "metrics-cert-name",
+    "metrics-cert-key",
+    "health-probe-bind-address",
+    "dashboard-bind-address",
+  ],
   agent: ["namespace", "dir", "kubeconfig", "context", "bind-address"],
 };
 
@@ -76,7 +87,7 @@ test("with default values there are only the arguments that the chart decides", 
   expect(await argumentsWith({})).toEqual([
     "run",
     "--controllers=checksum,jwks,rotation",
-    "--metrics-bind-address=:8080",
+    "--metrics-bind-address=:8443",
     "--health-probe-bind-address=:8081",
   ]);
   expect(await argumentsWith({ agent: { enabled: true } }, "keyturn-agent")).toEqual([
@@ -93,7 +104,7 @@ test("every value that is not the default arrives as its argument, as it was wri
   const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"], rbac: { clusterRoles: true } }));
   const [run, controllers, metrics, health, ...rest] = given;
   expect([run, controllers]).toEqual(["run", "--controllers=checksum,consumers,eventing-auth,jwks,rotation,sidecars"]);
-  expect([metrics, health]).toEqual(["--metrics-bind-address=:8080", "--health-probe-bind-address=:8081"]);
+  expect([metrics, health]).toEqual(["--metrics-bind-address=:8443", "--health-probe-bind-address=:8081"]);
   expect(rest.at(-1)).toBe("--more=1");
   expect(rest.slice(0, -1).toSorted()).toEqual(operatorFlags.map((flag) => `--${flag.flag.name}=${otherValue(flag)[1]}`).toSorted());
 });

@@ -139,7 +139,7 @@ test("every option at once: each object is stored as it was rendered, and operat
 
 test("limited to namespaces: a Role in each, and nothing in the whole cluster", async () => {
   const [own, shop] = [await restrictedNamespace(), await cluster().namespace("chart-shop")];
-  const objects = await install({ namespaces: [shop, own], crds: { enabled: false } }, own);
+  const objects = await install({ namespaces: [shop, own], metrics: { secure: false }, crds: { enabled: false } }, own);
   expect(objects.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([]);
   const roles = objects.filter(({ kind }) => kind === "Role");
   expect(new Set(roles.map(({ metadata }) => metadata.namespace))).toEqual(new Set([own, shop]));

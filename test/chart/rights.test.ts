@@ -19,6 +19,7 @@ interface Choice {
   readonly namespaces: readonly string[];
   readonly leaderElect: boolean;
   readonly dashboard: boolean;
+  readonly secureMetrics: boolean;
   readonly flags: Readonly<Record<string, FlagValue>>;
 }
 
@@ -48,10 +49,11 @@ const choices: fc.Arbitrary<Choice> = fc.record({
   namespaces: fc.subarray(["shop", "default", "keyturn-system"]),
   leaderElect: fc.boolean(),
   dashboard: fc.boolean(),
+  secureMetrics: fc.boolean(),
   flags: fc.record<Record<string, FlagValue>>(flagsWithRights),
 });
 
-function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, unknown>> {
+function valuesOf({ controllers, namespaces, leaderElect, dashboard, secureMetrics, flags }: Choice): Readonly<Record<string, unknown>> {
   const values: Record<string, Record<string, unknown>> = Object.fromEntries(
     features.map(({ name }) => [camelCase(name), { enabled: controllers.includes(name) }]),
   );
@@ -59,7 +61,8 @@ function valuesOf({ controllers, namespaces, leaderElect, dashboard, flags }: Ch
     const [feature = "", name = ""] = flag.split(".").map(camelCase);
     Object.assign(values[feature] ?? {}, { [name]: value });
   }
-  return { controllers: values, namespaces, leaderElect, dashboard: { enabled: dashboard }, crds: { enabled: false }, rbac: { clusterRoles: true } };
+  const others = { dashboard: { enabled: dashboard }, metrics: { secure: secureMetrics } };
+  return { controllers: values, namespaces, leaderElect, ...others, crds: { enabled: false }, rbac: { clusterRoles: true } };
 }
 
 /** What `keyturn rbac` prints, as the rights of a ServiceAccount. */
@@ -76,7 +79,7 @@ function printedRights(flags: Readonly<Record<string, string>>, owner: typeof se
   return rightsOf(readObjects(text), owner);
 }
 
-function flagsOf({ controllers, namespaces, leaderElect, dashboard, flags }: Choice): Readonly<Record<string, string>> {
+function flagsOf({ controllers, namespaces, leaderElect, dashboard, secureMetrics, flags }: Choice): Readonly<Record<string, string>> {
   const given = Object.fromEntries(Object.entries(flags).map(([flag, value]) => [flag, String(value)]));
   return {
     ...given,
@@ -85,6 +88,7 @@ function flagsOf({ controllers, namespaces, leaderElect, dashboard, flags }: Cho
     controllers: controllers.join(","),
     namespaces: namespaces.join(","),
     "leader-elect": String(leaderElect),
+    "metrics-secure": String(secureMetrics),
     ...(dashboard && { "dashboard-bind-address": ":8082" }),
   };
 }
@@ -94,7 +98,14 @@ async function chartRights(choice: Choice): Promise<readonly string[]> {
 }
 
 test("the chart gives the rights that keyturn rbac prints, for any choice of controllers, namespaces and flags", { timeout: 600_000 }, async () => {
-  const all: Choice = { controllers: features.map(({ name }) => name), namespaces: [], leaderElect: true, dashboard: true, flags: {} };
+  const all: Choice = {
+    controllers: features.map(({ name }) => name),
+    namespaces: [],
+    leaderElect: true,
+    dashboard: true,
+    secureMetrics: true,
+    flags: {},
+  };
   await fc.assert(
     fc.asyncProperty(choices, async (choice) => {
       expect(await chartRights(choice)).toEqual(printedRights(flagsOf(choice)));
@@ -112,7 +123,7 @@ test("with split, each controller has a Deployment and a ServiceAccount of its o
   const names = features.map(({ name }) => name);
   // Helm goes through its values in another order each time, and nothing may depend on it.
   for (const namespaces of [[], ["shop"], ["shop"], ["shop"], ["shop"]]) {
-    const choice: Choice = { controllers: names, namespaces, leaderElect: true, dashboard: false, flags: {} };
+    const choice: Choice = { controllers: names, namespaces, leaderElect: true, dashboard: false, secureMetrics: true, flags: {} };
     const objects = await renderChart({ ...valuesOf(choice), split: true });
     const named = (wanted: string): readonly string[] => objects.filter(({ kind }) => kind === wanted).map(({ metadata }) => metadata.name);
     // Those that restart workloads are one process.
@@ -140,7 +151,9 @@ test("the same values give the same rights each time: no template depends on the
   expect(templates.length).toBeGreaterThan(10);
   expect(unordered).toEqual([]);
   const controllers = Object.fromEntries(features.map(({ name }) => [camelCase(name), { enabled: name !== "sidecars" }]));
-  const rendered = await Promise.all(Array.from({ length: 8 }, () => renderChart({ controllers, split: true, namespaces: ["shop"] })));
+  const rendered = await Promise.all(
+    Array.from({ length: 8 }, () => renderChart({ controllers, split: true, namespaces: ["shop"], metrics: { secure: false } })),
+  );
   expect(new Set(rendered.map((objects) => JSON.stringify(objects))).size).toBe(1);
 });
 
@@ -161,7 +174,12 @@ test("the agent gets what keyturn rbac prints for it, wherever the namespaces of
     const seesNamed = ["bank", "gateways", "shop"].every((namespace) => rights.includes(`${namespace} /secrets[] list`));
     expect({ scope, seesAll, seesNamed }).toEqual({ scope, seesAll: scope !== "namespace" && namespaces === "", seesNamed: namespaces !== "" });
   }
-  const limited = { controllers: { checksum: { scope: "all", publishIn: "gateways" } }, agent: { enabled: true }, namespaces: ["gateways"] };
+  const limited = {
+    controllers: { checksum: { scope: "all", publishIn: "gateways" } },
+    agent: { enabled: true },
+    namespaces: ["gateways"],
+    metrics: { secure: false },
+  };
   await expect(renderChart(limited)).rejects.toThrow("rbac.clusterRoles: true");
 });
 
@@ -242,7 +260,7 @@ test(
       objects.filter(({ kind }) => kind.startsWith("Cluster")).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     await fc.assert(
       fc.asyncProperty(choices, async (choice) => {
-        const limited = { ...choice, namespaces: ["shop", "keyturn-system"], dashboard: false };
+        const limited = { ...choice, namespaces: ["shop", "keyturn-system"], dashboard: false, secureMetrics: false };
         const controllers = limited.controllers.filter((name) => name !== "sidecars");
         fc.pre(controllers.length > 0);
         const values = { ...valuesOf({ ...limited, controllers }), rbac: {} };
@@ -263,6 +281,7 @@ test(
       const limited = { ...values, namespaces: ["shop"] };
       await expect(renderChart(limited)).rejects.toThrow(new RegExp(`namespaces: ${resource} belong to no namespace`));
       expect(inCluster(await renderChart({ ...limited, rbac: { clusterRoles: true } }))).toEqual([
+        "ClusterRole keyturn-metrics-reader",
         "ClusterRole keyturn",
         "ClusterRoleBinding keyturn",
       ]);
@@ -271,7 +290,14 @@ test(
 );
 
 test("with split, no process reads a Secret of the operator's namespace but the one that keeps the key, and that by its name", async () => {
-  const choice: Choice = { controllers: features.map(({ name }) => name), namespaces: ["shop"], leaderElect: true, dashboard: false, flags: {} };
+  const choice: Choice = {
+    controllers: features.map(({ name }) => name),
+    namespaces: ["shop"],
+    leaderElect: true,
+    dashboard: false,
+    secureMetrics: true,
+    flags: {},
+  };
   const objects = await renderChart({ ...valuesOf(choice), split: true });
   const here = features.map(({ name }) => {
     const rights = rightsOf(objects, { namespace: "keyturn-system", name: `keyturn-${name}` });

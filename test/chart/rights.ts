@@ -2,9 +2,10 @@
 import * as z from "zod";
 import type { RenderedObject } from "../../tools/chart-rendering.ts";
 
+/** A rule about a path, such as /metrics, names no resources. */
 const ruleSchema = z.object({
-  apiGroups: z.array(z.string()),
-  resources: z.array(z.string()),
+  apiGroups: z.array(z.string()).default([]),
+  resources: z.array(z.string()).default([]),
   resourceNames: z.array(z.string()).default([""]),
   verbs: z.array(z.string()),
 });

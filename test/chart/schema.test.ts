@@ -15,7 +15,11 @@ test("helm lint --strict has nothing to say, with everything off and with everyt
     dashboard: { enabled: true },
     networkPolicy: { limitEgress: true },
     verticalPodAutoscaler: { enabled: true },
-    metrics: { podMonitor: { enabled: true }, prometheusRule: { enabled: true }, grafanaDashboard: { enabled: true } },
+    metrics: {
+      podMonitor: { enabled: true, authorization: { credentials: { name: "scraper", key: "token" } } },
+      prometheusRule: { enabled: true },
+      grafanaDashboard: { enabled: true },
+    },
   };
   for (const values of [{}, everything]) {
     const report = await helmWithValues(["lint", "--strict", chartFolder], values);
@@ -53,6 +57,8 @@ test.each<readonly [string, ChartValues, string]>([
     { metrics: { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } } },
     "switch on serviceMonitor or podMonitor, not both",
   ],
+  ["a PodMonitor without a token", { metrics: { podMonitor: { enabled: true } } }, "a PodMonitor cannot use Prometheus' own token"],
+  ["metrics by HTTPS without a ClusterRole", { namespaces: ["shop"] }, "metrics.secure: false"],
   [
     "a page without an operator",
     {

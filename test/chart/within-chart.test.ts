@@ -29,13 +29,14 @@ test("the notes say what was installed, how to look at it, and what is missing",
   const notes = await notesWith({});
   expect(notes).toContain("runs checksum, jwks, rotation in all namespaces");
   expect(notes).toContain("kubectl -n ops rollout status deployment/keyturn");
-  expect(notes).toContain("nobody is told to scrape them");
+  expect(notes).toContain("no ServiceMonitor is installed");
   expect(notes).not.toContain("NOTE:");
 });
 
 test("the notes warn of what was switched off, or has to be there first", async () => {
   const notes = await notesWith({
     namespaces: ["shop", "gateway"],
+    metrics: { secure: false },
     dryRun: true,
     replicaCount: 1,
     crds: { enabled: false },
@@ -47,7 +48,7 @@ test("the notes warn of what was switched off, or has to be there first", async 
   expect(notes).toContain("in shop, gateway");
   expect(notes).toContain("dryRun is on");
   expect(notes).toContain(
-    "keyturn rbac --controllers=checksum,eventing-auth,jwks,rotation --namespace=ops --service-account=keyturn --namespaces=shop,gateway",
+    "keyturn rbac --controllers=checksum,eventing-auth,jwks,rotation --namespace=ops --service-account=keyturn --namespaces=shop,gateway '--metrics-bind-address=:8443' '--metrics-secure=false'",
   );
   expect(notes).toContain("keyturn crds | kubectl apply -f -");
   expect(notes).toContain("kcp-system/eventing-auth-ias-creds");

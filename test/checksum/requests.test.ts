@@ -46,16 +46,35 @@ test("a first Secret, a change and fifty at once cost what they must, old checks
   expect(await world.during(3_600_000)).toEqual([]);
 });
 
-test("a checksum that is refused is tried ever less often, and is there once it may be", async () => {
+test("a checksum that is refused is told of once, tried ever less often, at once when the Secrets change, and is there once it may be", async () => {
   putSecret("shop-1", 1);
   await world.during(60_000);
   world.refuse = isPublication;
   putSecret("shop-1", 2);
-  expect((await world.during(60_000)).length).toBeLessThanOrEqual(40);
-  expect(new Set(world.events.map((event) => event.replace(/ .*/, "")))).toEqual(new Set(["Forbidden"]));
-  expect((await world.during(900_000)).length).toBeLessThanOrEqual(48);
+  const [look, refused] = ["GET secretchecksums/…", "PATCH secretchecksums/… 403"];
+  expect(withoutNames(await world.during(25_000))).toEqual([look, refused, look, "PATCH secretchecksums/…/status", "POST events", look]);
+  expect(world.events).toEqual([expect.stringMatching(/^Forbidden /)]);
+  const again = withoutNames(await world.during(900_000));
+  const tries = again.filter((request) => request === refused).length;
+  expect(again).toEqual(Array.from({ length: tries }, () => [look, refused, look]).flat());
+  expect(tries).toBeGreaterThan(2);
+  expect(tries).toBeLessThan(8);
+  expect(world.events).toEqual([]);
+  putSecret("shop-1", 3);
+  expect(withoutNames(await world.during(10_000))).toEqual([look, refused, look]);
   world.refuse = () => undefined;
   const requests = withoutNames(await world.during(600_000));
   expect(requests.slice(0, next.length)).toEqual(next);
   expect(world.events).toEqual([expect.stringMatching(/^ChecksumPublished /)]);
+});
+
+test("the first checksum, which no other can tell of, is refused in the same words", async () => {
+  world.refuse = isPublication;
+  putSecret("shop-1", 1);
+  await world.during(25_000);
+  expect(world.events).toEqual(["Forbidden default"]);
+  const requests = withoutNames(await world.during(900_000));
+  expect(new Set(requests)).toEqual(new Set(["PATCH secretchecksums/… 403"]));
+  expect(requests.length).toBeLessThan(10);
+  expect(world.events).toEqual([]);
 });

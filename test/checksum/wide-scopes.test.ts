@@ -162,7 +162,7 @@ test("a large change is counted over all namespaces, and let through from any of
   for (const number of [6, 7, 8, 9]) await remove(other, `bank-${number}`);
   await soon(async () => expect(await home.condition(metadata.name, "Current")).toBe("False LargeChange"));
   await soon(async () => expect(await agent.status()).toMatchObject({ state: "holding", secrets: { promoted: 9 } }));
-  expect(await inScope(other, "diff")).toMatchObject({ code: 0, out: expect.stringContaining("8 Secrets differ") });
+  expect(await inScope(other, "diff")).toMatchObject({ code: 1, out: expect.stringContaining("8 Secrets differ") });
 
   await cluster().client.mergePatch(Namespace, { name: other }, { metadata: { annotations: { "keyturn.io/paused": "true" } } });
   expect(await inScope(other, "checksum", "allow")).toMatchObject({ code: 0 });

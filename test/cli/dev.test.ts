@@ -7,6 +7,9 @@ import * as z from "zod";
 import { realPodsObstacle } from "../../packages/keyturn/src/dev/images.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
+/** Images are built and pods come up first, on a machine that may be busy with something else. */
+const mostMs = 500_000;
+
 /** One line of the table for each step of a credential's life, as it should be a while after the start. */
 const steps = [
   /EventingAuth +kcp-system +\S+ +True/,
@@ -20,7 +23,7 @@ const steps = [
 
 it("keyturn dev starts a cluster, shows all steps at work on the examples, and leaves nothing behind after Ctrl-C", async () => {
   const keyturn = startKeyturn(["dev"], { HOME: homedir() });
-  await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)));
+  await soon(() => steps.forEach((step) => expect(keyturn.output.out).toMatch(step)), mostMs);
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
   await access(kubeconfig);
   // On a real node the page is reached through its Service, and so are the keys, which nginx serves.

@@ -42,7 +42,7 @@ describe.each([
 });
 
 it("keyturn rbac, limited to namespaces, asks for nothing in the whole cluster but to see what belongs to no namespace", async () => {
-  const objects = await printed("rbac", "--namespace=ops", "--namespaces=shop", "--controllers=jwks,rotation");
+  const objects = await printed("rbac", "--namespace=ops", "--namespaces=shop", "--metrics-secure=false", "--controllers=jwks,rotation");
   expect(objects.map(({ kind, metadata }) => `${kind} in ${metadata.namespace}`).sort((left, right) => (left < right ? -1 : 1))).toEqual([
     "Role in ops",
     "Role in shop",
@@ -55,6 +55,8 @@ it("keyturn rbac, limited to namespaces, asks for nothing in the whole cluster b
   expect(wide?.map(({ resources, verbs }) => [resources, verbs])).toEqual([
     [["namespaces"], ["list", "watch"]],
     [["mutatingwebhookconfigurations"], ["list", "watch"]],
+    [["tokenreviews"], ["create"]],
+    [["subjectaccessreviews"], ["create"]],
   ]);
 });
 

@@ -55,7 +55,7 @@ describe("keyturn --help", () => {
 
   it("tells each flag's environment variable and default", async () => {
     const { out } = await runKeyturn("run", "--help");
-    expect(out.replaceAll(/\s+/g, " ")).toContain("where /metrics is served; 0 = off ($KEYTURN_METRICS_BIND_ADDRESS, default :8080)");
+    expect(out.replaceAll(/\s+/g, " ")).toContain("where /metrics is served; 0 = off ($KEYTURN_METRICS_BIND_ADDRESS, default :8443)");
   });
 
   it("knows its version", async () => {

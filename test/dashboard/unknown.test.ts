@@ -54,6 +54,18 @@ async function claimsNothing(page: Page): Promise<void> {
   expect(await page.locator(".connection.tone-healthy").count()).toBe(0);
 }
 
+const views = ["issue", "rotate", "publish", "verify", "roll-out", "use", "object/jwksconfigs.keyturn.io/shop/tokens", "overview"];
+
+/** In every view, the strip says this, and nothing is claimed. */
+async function everyViewSays(page: Page, says: RegExp): Promise<void> {
+  for (const view of views) {
+    await goTo(page, `#/${view}`);
+    await page.locator(`main[data-view="${view.split("/")[0] ?? ""}"] h1`).waitFor();
+    await page.getByRole("complementary", { name: "What is not known" }).getByText(says).first().waitFor();
+    await claimsNothing(page);
+  }
+}
+
 test("without an operator no step is well; with one they are, until the API server dies, and again when it is back", async () => {
   await using watched = await ownPage(cluster().adminKubeconfig);
   const { page, problems } = watched;
@@ -64,8 +76,11 @@ test("without an operator no step is well; with one they are, until the API serv
   expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]);
   await claimsNothing(page);
   await page.getByRole("status").filter({ hasText: "no operator" }).waitFor();
+  await everyViewSays(page, /no operator is known to lead/i);
 
-  await using _operator = await serveOperator(cluster(), { controllers: "all" });
+  const operator = await serveOperator(cluster(), { controllers: "all" });
+  await using stack = new AsyncDisposableStack();
+  stack.use(operator);
   // A controller that waits for somebody else's CRD has no Lease, and nobody does its work.
   await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
   await cluster().apply(await readFile(kymaCrd, "utf8"));
@@ -81,7 +96,7 @@ test("without an operator no step is well; with one they are, until the API serv
     const strip = page.getByRole("complementary", { name: "What is not known" });
     await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
     await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]));
-    await claimsNothing(page);
+    await everyViewSays(page, /the API server does not answer; this is how it was/i);
     await page.getByRole("link", { name: "Publish" }).first().click();
     await page.locator("main").getByText("Whether an operator leads this step is not known").waitFor();
     await strip.waitFor();
@@ -90,6 +105,11 @@ test("without an operator no step is well; with one they are, until the API serv
   }
   await page.getByRole("link", { name: "Keyturn", exact: true }).click();
   await page.getByText("Nothing needs attention").waitFor();
+  await stack.disposeAsync();
+  // The Leases are given back.
+  await attention(page).getByText("nobody leads").first().waitFor();
+  await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]));
+  await everyViewSays(page, /no operator is known to lead/i);
   expect(problems).toEqual([]);
 });
 
@@ -103,7 +123,7 @@ test("somebody without rights sees that, and not that all is well", async () => 
     .getByText(/whether somebody leads is not known: the right to (list|watch) leases\.coordination\.k8s\.io in the cluster is missing/)
     .waitFor();
   expect((await marks(page)).slice(0, 4)).toEqual(all.slice(0, 4));
-  await claimsNothing(page);
+  await everyViewSays(page, /a right is missing/i);
   expect(problems).toEqual([]);
 });
 
@@ -137,10 +157,10 @@ test.concurrent("a frozen API server, of which no watch and no viewer's token no
   try {
     await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
     await soon(async () => expect(await marks(page)).toEqual(all));
-    await claimsNothing(page);
     await attention(page)
       .getByText(/whether somebody leads is not known: the API server has not answered since/)
       .waitFor();
+    await everyViewSays(page, /the API server does not answer; this is how it was/i);
   } finally {
     cluster().apiServer.resume();
   }

@@ -68,9 +68,25 @@ describe("with its defaults", () => {
     );
     const addresses = slices.items.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.addresses));
     expect(addresses).toHaveLength(2);
+    await cluster().kubectl("create", "serviceaccount", "scraper", `--namespace=${release.namespace}`);
+    const whom = ["--clusterrole=keyturn-metrics-reader", `--serviceaccount=${release.namespace}:scraper`];
+    await cluster().kubectl("create", "clusterrolebinding", "scraper", ...whom);
+    const token = await cluster().tokenFor({ namespace: release.namespace, name: "scraper" });
+    const [pod] = await operatorPods(cluster());
+    const scrape = (address: string, bearer?: string): Promise<string> =>
+      evaluateIn(
+        cluster(),
+        pod?.metadata ?? {},
+        `require("node:https").get("https://${address}:8443/metrics", ${JSON.stringify({
+          agent: false,
+          rejectUnauthorized: false,
+          ...(bearer && { headers: { authorization: `Bearer ${bearer}` } }),
+        })}, (answer) => { console.log(answer.statusCode); answer.pipe(process.stdout); })`,
+      );
     for (const address of addresses) {
       for (const path of ["/healthz", "/readyz"]) expect((await fetchWithin(cluster(), `${address}:8081`, path)).status).toBe(200);
-      expect(await (await fetchWithin(cluster(), `${address}:8080`, "/metrics")).text()).toMatch(/^keyturn_\w+/m);
+      expect(await scrape(address)).toContain("401");
+      expect(await scrape(address, token)).toMatch(/^keyturn_\w+/m);
     }
   });
 
@@ -162,7 +178,7 @@ describe("with the page", () => {
 describe("in one namespace", () => {
   it("is Ready with rights there and nowhere else", async () => {
     const namespace = await restrictedNamespace(cluster(), "team");
-    await install(cluster(), { namespaces: [namespace] }, ...wait);
+    await install(cluster(), { namespaces: [namespace], metrics: { secure: false } }, ...wait);
     await bothReady();
     const mayRead = (where: string): Promise<string> =>
       cluster()

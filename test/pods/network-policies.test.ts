@@ -8,7 +8,7 @@ import { condition, evaluateIn, isReady, leasesOf, operatorPods, restricted, res
 
 const cluster = usePods();
 const wait = ["--wait", "--timeout=5m"] as const;
-const ports = { metrics: 8080, health: 8081, page: 8082 };
+const ports = { metrics: 8443, health: 8081, page: 8082 };
 let monitoring: string;
 let tenant: string;
 
@@ -24,8 +24,12 @@ async function startClient(namespace: string): Promise<void> {
 
 /** What a pod gets when it asks there: a status, or that nothing answers. */
 function asks(pod: { readonly namespace?: string; readonly name?: string }, address: string, port: number): Promise<string> {
-  const code = `fetch("http://${address}:${port}/", { signal: AbortSignal.timeout(3000) }).then(
-    ({ status }) => process.stdout.write(String(status)), () => process.stdout.write("nothing"))`;
+  const scheme = port === ports.metrics ? "https" : "http";
+  const options = "{ agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(3000) }";
+  const code = `require("node:${scheme}").get("${scheme}://${address}:${port}/", ${options}, (answer) => {
+    process.stdout.write(String(answer.statusCode));
+    answer.resume();
+  }).on("error", () => process.stdout.write("nothing"))`;
   return evaluateIn(cluster(), pod, code);
 }
 

@@ -78,6 +78,8 @@ export class PromisedWorld {
   readonly writes: string[] = [];
   /** Every Event: `Warning Forbidden site`. */
   readonly events: string[] = [];
+  /** What Events and conditions say, word for word, as often as it is said. */
+  readonly said: string[] = [];
   readonly logs: string[] = [];
   /** By what failed: how often it had in a row, at each failure. */
   readonly failures = new Map<string, number[]>();
@@ -137,11 +139,16 @@ export class PromisedWorld {
         const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
         if (request.method === "GET" || isDryRun(request)) return wire.send(request, signal);
         if (path.startsWith("events")) {
-          const { type, reason, regarding } = objectOr(JSON.parse(request.body ?? "{}"));
-          this.events.push(`${stringOr(type, "")} ${stringOr(reason, "")} ${stringOr(objectOr(regarding)["name"], "")}`);
+          const { type, reason, regarding, note } = objectOr(JSON.parse(request.body ?? "{}"));
+          const event = `${stringOr(type, "")} ${stringOr(reason, "")} ${stringOr(objectOr(regarding)["name"], "")}`;
+          this.events.push(event);
+          this.said.push(`${event}: ${stringOr(note, "again")}`);
           return wire.send(request, signal);
         }
-        return (await this.#answerOf(this.#shapeOf(`${where}${request.method} ${path}`, request), signal)) ?? wire.send(request, signal);
+        const write = this.#shapeOf(`${where}${request.method} ${path}`, request);
+        const answer = await this.#answerOf(write, nameIn(request), signal);
+        if (!answer) this.said.push(...conditionsIn(request).map((condition) => `${path}: ${condition}`));
+        return answer ?? wire.send(request, signal);
       },
       close: () => wire.close(),
     };
@@ -153,7 +160,7 @@ export class PromisedWorld {
         const { pathname, searchParams: query } = new URL(request.path, tenantUrl);
         const route = routeOf(request.method, pathname);
         if (!route || route.step === "token") return answer(200, JSON.stringify({ access_token: "a token" }));
-        const refused = request.method === "GET" ? undefined : await this.#answerOf(`tenant's ${route.step}`, signal);
+        const refused = request.method === "GET" ? undefined : await this.#answerOf(`tenant's ${route.step}`, "", signal);
         if (refused) return refused;
         const tenant = {
           url: tenantUrl,
@@ -172,15 +179,15 @@ export class PromisedWorld {
     };
   }
 
-  /** Lists a write. How it is refused, if it is. */
-  #answerOf(write: string, signal?: AbortSignal): TransportResponse | Promise<TransportResponse> | undefined {
+  /** Lists a write of the object of a name. How it is refused, if it is. */
+  #answerOf(write: string, name: string, signal?: AbortSignal): TransportResponse | Promise<TransportResponse> | undefined {
     this.writes.push(write);
     if (this.refused?.write !== write) return undefined;
     const { how } = this.refused;
     if (how === "cut") throw new ConnectionError("cut");
     if (how === "garbage") return answer(200, "<html>");
     if (how === "silence") return this.#silence(signal);
-    return { ...statusResponse(how), headers: { "content-type": "application/json", ...how.headers } };
+    return { ...statusResponse({ ...how, name }), headers: { "content-type": "application/json", ...how.headers } };
   }
 
   /** As the transport ends it. */
@@ -275,6 +282,20 @@ function readyOf(object: JsonObject | undefined): string | undefined {
   const { conditions } = objectOr(object?.["status"]);
   const ready = (Array.isArray(conditions) ? conditions : []).map(objectOr).find(({ type }) => type === "Ready");
   return ready && `${stringOr(ready["status"], "")} ${stringOr(ready["reason"], "")}`;
+}
+
+/** The name of what is written, also of what is created. */
+function nameIn({ method, path, body }: TransportRequest): string {
+  if (method === "POST") return stringOr(objectOr(objectOr(JSON.parse(body ?? "{}"))["metadata"])["name"], "");
+  return /^[^?]*\/namespaces\/[^/]+\/[^/]+\/([^/?]+)/.exec(path)?.[1] ?? "";
+}
+
+/** What a status that is written says: `Ready False Forbidden: no`. */
+function conditionsIn({ path, body }: TransportRequest): readonly string[] {
+  const { conditions } = path.includes("/status?") ? objectOr(objectOr(JSON.parse(body ?? "{}"))["status"]) : {};
+  return (Array.isArray(conditions) ? conditions : [])
+    .map(objectOr)
+    .map((condition) => ["type", "status", "reason", "message"].map((member) => stringOr(condition[member], "")).join(" "));
 }
 
 /** Of a deletion the body says so. */

@@ -131,8 +131,10 @@ function pathInNamespace({ path }: TransportRequest): string {
   return path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
 }
 
-/** How an API server refuses. */
-export function statusResponse({ status, reason }: Refusal): TransportResponse {
-  const body = new TextEncoder().encode(JSON.stringify({ kind: "Status", status: "Failure", code: status, reason, message: "no" }));
+/** How an API server refuses: what it says of an object names it. */
+export function statusResponse({ status, reason, name }: Refusal & { readonly name?: string }): TransportResponse {
+  const details = name ? { details: { name, kind: "objects" } } : {};
+  const answer = { kind: "Status", status: "Failure", code: status, reason, message: "no", ...details };
+  const body = new TextEncoder().encode(JSON.stringify(answer));
   return { status, headers: { "content-type": "application/json" }, body: ReadableStream.from([body]) };
 }

@@ -90,7 +90,7 @@ export class Tenancy implements AsyncDisposable {
         sidecars: { enabled: true, argoRollouts: true, istiodConfigReadDelay: "0s", annotationCooldown: "0s" },
       },
       health: { port: ports.health },
-      metrics: { port: ports.metrics },
+      metrics: { port: ports.metrics, secure: false },
     };
     await cluster.apply([installation, istiod.settings.namespace].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })));
     await cluster.apply([

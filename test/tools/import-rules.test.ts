@@ -47,7 +47,7 @@ const planted: readonly (readonly [from: string, imported: string, why: string])
   [`${product}/status/any.ts`, "../dashboard/dashboard.ts", "what people see"],
   [`${product}/cli/run.ts`, "../../../runtime/src/clock.ts", "outside of its package"],
   [`${product}/main.ts`, "../../../test/support/program.ts", "outside of its package"],
-  ["packages/keyturn/test/certificates.ts", "../../runtime/src/testing/x509.ts", "outside of its package"],
+  ["packages/keyturn/test/certificates.ts", "../../runtime/src/x509.ts", "outside of its package"],
   ["test/jwks/space.test.ts", "../../packages/runtime/src/clock.ts", "outside of its package"],
   ["test/jwks/space.test.ts", "../../packages/runtime/src/testing/simulation/index.ts", "outside of its package"],
   ["test/jwks/space.test.ts", "../../packages/runtime/test/leases/fleet.ts", "outside of its package"],

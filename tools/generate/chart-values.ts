@@ -17,8 +17,16 @@ export interface ChartFlag {
   readonly of: string;
 }
 
-/** What the chart decides itself: which controllers run and who talks to which cluster. Ports are values of their own. */
-const operatorsOwn: ReadonlySet<Flag> = new Set<Flag>([operatorFlags.controllers, operatorFlags.kubeconfig, operatorFlags.context]);
+/** What the chart decides itself: which controllers run, who talks to which cluster, and how metrics are served. Ports are values of their own. */
+const operatorsOwn: ReadonlySet<Flag> = new Set<Flag>([
+  operatorFlags.controllers,
+  operatorFlags.kubeconfig,
+  operatorFlags.context,
+  operatorFlags.metricsSecure,
+  operatorFlags.metricsCertPath,
+  operatorFlags.metricsCertName,
+  operatorFlags.metricsCertKey,
+]);
 
 /** What an agent gets from the operator's values: it has to count what the control plane counts (`controllers.checksum`), and logs like it. */
 export const sharedWithAgent: ReadonlySet<Flag> = new Set<Flag>([

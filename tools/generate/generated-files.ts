@@ -2,13 +2,14 @@
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
+import { apiReports } from "./api-reports.ts";
 import { chartFiles } from "./chart-files.ts";
 import { defectTable } from "./defects.ts";
 import { kustomizeFiles } from "./kustomize.ts";
 import { commandReference, kindReference, metricReference, readme, reasonReference, rightsReference } from "./reference-pages.ts";
 
 /** What is generated from source, and then what is generated from that: each path, and what the file should contain. */
-export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [() => sourceFiles(), kustomizeFiles];
+export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [() => sourceFiles(), kustomizeFiles, apiReports];
 
 type FileTexts = Readonly<Record<string, string>>;
 

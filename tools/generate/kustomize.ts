@@ -11,6 +11,8 @@ const helmLabels: ReadonlySet<string> = new Set(["helm.sh/chart", "app.kubernete
 /** By path within the repository. The definitions of all kinds are in config/crd/keyturn.yaml, which comes from the schemas. */
 export async function kustomizeFiles(): Promise<Readonly<Record<string, string>>> {
   const objects = (await renderChart({ crds: { enabled: false } }, { namespace })).map(withoutHelm);
+  const scraped = await renderChart({ crds: { enabled: false }, metrics: { serviceMonitor: { enabled: true } } }, { namespace });
+  const monitors = scraped.filter(({ kind }) => kind === "ServiceMonitor").map(withoutHelm);
   const rights = objects.filter(({ kind }) => rightsKinds.has(kind));
   const others = objects.filter(({ kind }) => !rightsKinds.has(kind));
   return {
@@ -26,6 +28,11 @@ export async function kustomizeFiles(): Promise<Readonly<Record<string, string>>
     ),
     "config/rbac/keyturn.yaml": yamlDocuments(rights),
     "config/manager/kustomization.yaml": kustomization({ resources: ["namespace.yaml", "keyturn.yaml"] }, "The operator itself."),
+    "config/prometheus/kustomization.yaml": kustomization(
+      { resources: ["monitor.yaml"] },
+      "Has the Prometheus Operator scrape the metrics: kubectl apply -k config/prometheus",
+    ),
+    "config/prometheus/monitor.yaml": yamlDocuments(monitors),
     "config/manager/namespace.yaml": yamlDocuments([namespaceObject]),
     "config/manager/keyturn.yaml": yamlDocuments(others),
   };

@@ -63,6 +63,9 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- if and .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
 {{- fail "metrics: switch on serviceMonitor or podMonitor, not both, or every pod is scraped twice" }}
 {{- end }}
+{{- if and .Values.metrics.enabled .Values.metrics.secure .Values.metrics.podMonitor.enabled (not .Values.metrics.podMonitor.authorization) (include "keyturn.chosen" .) }}
+{{- fail "metrics.podMonitor: a PodMonitor cannot use Prometheus' own token. Name a Secret with a token by metrics.podMonitor.authorization, use metrics.serviceMonitor, or set metrics.secure: false" }}
+{{- end }}
 {{- if and .Values.dashboard.enabled (not (include "keyturn.chosen" .)) }}
 {{- fail "dashboard.enabled: the page is served by the operator, and no controller is switched on" }}
 {{- end }}
@@ -97,6 +100,11 @@ process gets the root with only its controllers enabled, and its name as Process
 - run
 - {{ printf "--controllers=%s" (include "keyturn.chosen" . | fromYamlArray | join ",") }}
 - {{ printf "--metrics-bind-address=%s" (ternary (printf ":%v" .Values.metrics.port) "0" .Values.metrics.enabled) | quote }}
+{{- if and .Values.metrics.enabled (not .Values.metrics.secure) }}
+- "--metrics-secure=false"
+{{- else if and .Values.metrics.enabled .Values.metrics.certificateSecret }}
+- "--metrics-cert-path=/etc/keyturn/metrics-certificate"
+{{- end }}
 - {{ printf "--health-probe-bind-address=:%v" .Values.health.port | quote }}
 {{- if .Values.dashboard.enabled }}
 - {{ printf "--dashboard-bind-address=:%v" .Values.dashboard.port | quote }}

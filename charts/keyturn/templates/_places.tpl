@@ -34,6 +34,12 @@ again in a namespace. An operator that is limited to namespaces gets its rights 
 {{- end }}
 {{- $wanted = append $wanted (dict "places" $places "right" .) }}
 {{- end }}
+{{- if and .Values.metrics.enabled .Values.metrics.secure }}
+{{- if and $limited (not .Values.rbac.clusterRoles) }}
+{{- fail "namespaces: whose tokens may read the metrics can be asked only with a ClusterRole. Set rbac.clusterRoles: true to give one or, to serve metrics by HTTP to everybody, metrics.secure: false" }}
+{{- end }}
+{{- range include "keyturn.rights.metrics" . | fromYamlArray }}{{ $wanted = append $wanted (dict "places" (list "*") "right" .) }}{{ end }}
+{{- end }}
 {{- if .Values.leaderElect }}
 {{- range $name, $values := .Values.controllers }}
 {{- if $values.enabled }}

@@ -44,6 +44,11 @@
 {{- end }}
 {{- end }}
 
+{{- /* What is mounted for metrics by HTTPS. */ -}}
+{{- define "keyturn.metricsCertificate" -}}
+{{- ternary .Values.metrics.certificateSecret "" (and .Values.metrics.enabled .Values.metrics.secure) }}
+{{- end }}
+
 {{- define "keyturn.certificateMount" -}}
 {{- with .Values.trustedCertificates }}
 {{- if or .configMap .secret }}

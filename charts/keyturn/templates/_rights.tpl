@@ -146,6 +146,10 @@
 {{- define "keyturn.rights.manager" }}
 - {"group":"events.k8s.io","resource":"events","namespaced":true,"verbs":["create","patch"]}
 {{- end }}
+{{- define "keyturn.rights.metrics" }}
+- {"group":"authentication.k8s.io","resource":"tokenreviews","namespaced":false,"verbs":["create"]}
+- {"group":"authorization.k8s.io","resource":"subjectaccessreviews","namespaced":false,"verbs":["create"]}
+{{- end }}
 {{- define "keyturn.rights.dashboard" }}
 - {"group":"authentication.k8s.io","resource":"tokenreviews","namespaced":false,"verbs":["create"]}
 - {"group":"authorization.k8s.io","resource":"subjectaccessreviews","namespaced":false,"verbs":["create"]}

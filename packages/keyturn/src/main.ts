@@ -45,6 +45,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   height: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
+  width: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
   ...(process.stdin.isTTY && { ask }),
   signal: stop,
 });

@@ -52,6 +52,7 @@ export type {
   Selection,
   WriteOptions,
 } from "./client/client.ts";
+export { type AskedRight, isAllowedTo, ownerOfToken, type ReviewedUser, SubjectAccessReview, TokenReview } from "./client/reviews.ts";
 export { createHttpTransport } from "./client/http/http-transport.ts";
 export { createNameLookup } from "./client/http/name-lookup.ts";
 export type { OnRead } from "./client/http/read-meter.ts";
@@ -96,7 +97,16 @@ export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/se
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";
-export { conflictReason, type Failure, isConflict, TerminalError, TransientError, UnreadableError, WaitingError } from "./controller/failure.ts";
+export {
+  conflictReason,
+  type Failure,
+  isConflict,
+  missingRight,
+  TerminalError,
+  TransientError,
+  UnreadableError,
+  WaitingError,
+} from "./controller/failure.ts";
 export { addFinalizer, dropFinalizer, isBeingDeleted } from "./controller/finalizer.ts";
 export {
   canonicalJson,
@@ -192,8 +202,9 @@ export { limitConnections, oneAtATime } from "./observe/connection-limit.ts";
 export type { EventRecorder, EventToRecord } from "./observe/events.ts";
 export { createLogger, type Logger } from "./observe/logger.ts";
 export { createMetrics, metricDocs, type MetricRow, type Metrics, type MetricsOf, metricsOf, type RuntimeMetrics } from "./observe/metrics.ts";
+export { scrapeAccess } from "./observe/scrape-gate.ts";
 export { observeCaches, observeProcess, observeWatches } from "./observe/runtime-metrics.ts";
-export { fullBucket, takeToken, type TokenBucket, type TokenRate, type WriteLimits } from "./rate-limit.ts";
+export { fullBucket, RateByClient, takeToken, type TokenBucket, type TokenRate, type WriteLimits } from "./rate-limit.ts";
 
 // Running it
 export { createManager, type Manager } from "./manager/manager.ts";

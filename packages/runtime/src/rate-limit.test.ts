@@ -1,7 +1,8 @@
 // How often one key may write: the first write never waits, later ones are spaced, and no window of a minute is ever overfull.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nextWriteAt, rememberWrite } from "./rate-limit.ts";
+import { nextWriteAt, RateByClient, rememberWrite } from "./rate-limit.ts";
+import { VirtualClock } from "./testing/virtual-clock.ts";
 
 const limits = { minIntervalMs: 5000, maxPerMinute: 12 };
 
@@ -43,4 +44,14 @@ describe("writes for one key", () => {
       ),
     );
   });
+});
+
+test("a client has a burst and then a steady rate, each for itself", async () => {
+  const clock = new VirtualClock();
+  const limit = new RateByClient({ burst: 2, perMs: 0.001 }, clock);
+  expect([limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")]).toEqual([true, true, false, true]);
+  expect([limit.allows("a"), limit.allows("b")]).toEqual([false, true]);
+  expect(limit.retryAfterSeconds).toBe(1);
+  await clock.advance(1000);
+  expect([limit.allows("a"), limit.take("a"), limit.take("a")]).toEqual([true, true, false]);
 });

@@ -1,4 +1,6 @@
 // Limits how often something may happen: a burst, and then at a steady rate.
+import type { Clock } from "./clock.ts";
+import { LruMap } from "./collections.ts";
 
 /** A bucket's state; plain data, so that thousands of them are cheap. */
 export interface TokenBucket {
@@ -22,6 +24,42 @@ export function fullBucket({ burst }: TokenRate, nowMs: number): TokenBucket {
 export function takeToken(bucket: TokenBucket, { burst, perMs }: TokenRate, nowMs: number): TokenBucket | undefined {
   const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.atMs) * perMs);
   return tokens < 1 ? undefined : { tokens: tokens - 1, atMs: nowMs };
+}
+
+const maxClients = 10_000;
+
+/** Counts by client; forgets those that were not seen for longest. */
+export class RateByClient {
+  readonly #rate: TokenRate;
+  readonly #clock: Clock;
+  readonly #buckets = new LruMap<string, TokenBucket>(maxClients);
+
+  constructor(rate: TokenRate, clock: Clock) {
+    this.#rate = rate;
+    this.#clock = clock;
+  }
+
+  /** Takes one. True if there was one to take. */
+  take(client: string): boolean {
+    const bucket = this.#taken(client);
+    if (bucket) this.#buckets.set(client, bucket);
+    return bucket !== undefined;
+  }
+
+  /** True if there is one to take. */
+  allows(client: string): boolean {
+    return this.#taken(client) !== undefined;
+  }
+
+  /** After so long there is one again. */
+  get retryAfterSeconds(): number {
+    return Math.ceil(1 / (this.#rate.perMs * 1000));
+  }
+
+  #taken(client: string): TokenBucket | undefined {
+    const nowMs = this.#clock.monotonic();
+    return takeToken(this.#buckets.get(client) ?? fullBucket(this.#rate, nowMs), this.#rate, nowMs);
+  }
 }
 
 /** Limits on the runs of one key that write something; 0 switches a limit off. */

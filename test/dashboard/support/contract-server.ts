@@ -43,6 +43,8 @@ export interface ContractServerOptions {
   readonly token?: string;
   readonly detail?: ObjectDetail;
   readonly now?: () => number;
+  /** What it is limited to; default the whole cluster. */
+  readonly namespaces?: readonly string[];
 }
 
 const types: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -75,6 +77,7 @@ export async function startContractServer(options: ContractServerOptions): Promi
       cluster: "a synthetic cluster",
       stages: options.stages ?? features.map(stageLayout),
       ...(options.token === undefined ? {} : { user: "somebody" }),
+      ...(options.namespaces && { namespaces: options.namespaces }),
     });
     if (!Number.isNaN(last)) {
       for (const { id, changes } of sent.filter((entry) => entry.id > last)) write(stream, "changes", changes, `boot:${id}`);

@@ -293,6 +293,15 @@ export function faringAs(record: ObjectRecord, health: ObjectRecord["health"], r
   return { ...record, health, reason, cells: { ...record.cells, state: { main: reason, look: "health" } } };
 }
 
+/** The same, and each of them well. */
+export function wellRecords(records: readonly DashboardRecord[]): readonly DashboardRecord[] {
+  return records.map((record) => {
+    if (record.type === "step") return record;
+    const lanes = record.lanes?.map((lane) => ({ ...lane, health: "healthy" as const }));
+    return { ...record, health: "healthy", ...(lanes && { lanes }) };
+  });
+}
+
 /** How many records of each. */
 interface Counts {
   readonly issued?: number;

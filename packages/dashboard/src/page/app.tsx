@@ -45,7 +45,7 @@ export function App(): JSX.Element {
       </div>
       {connection.state === "login" ? null : <DoubtStrip />}
       <Progress />
-      <main id="main" tabIndex={-1} ref={main}>
+      <main id="main" tabIndex={-1} ref={main} data-view={route.view}>
         {connection.state === "login" ? <LoginForm why={connection.why} message={connection.message} /> : <View key={place} route={route} />}
       </main>
       <CutBanner />

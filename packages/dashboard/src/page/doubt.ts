@@ -1,5 +1,14 @@
 // What is not known, and why. A step about which there is a doubt is not well, whatever its objects said last.
-import { type Doubt, doubtsAbout, type Health, type HealthCounts, isShown, stageHealth, type StageRecord } from "../contract/index.ts";
+import {
+  type Doubt,
+  doubtsAbout,
+  type Health,
+  type HealthCounts,
+  isShown,
+  stageHealth,
+  type StageLayout,
+  type StageRecord,
+} from "../contract/index.ts";
 import type { Connection } from "./live-picture.ts";
 import { stageRecordOf, usePage, useStages } from "./page-state.ts";
 
@@ -72,7 +81,19 @@ export function sharedDoubts(steps: readonly { readonly name: string; readonly d
   });
 }
 
+/** Until when what is shown of a step is known to be so; undefined while it is live. */
+export function knownUntilMs(doubts: readonly Doubt[]): number | undefined {
+  const times = doubts.flatMap(({ asOfMs }) => asOfMs ?? []);
+  return times.length > 0 ? Math.min(...times) : undefined;
+}
+
 // What is doubtful about the steps of this page now.
+
+/** About one of them. */
+export function useDoubtsOn(stage: StageLayout): readonly Doubt[] {
+  const { live } = usePage();
+  return doubtsOn(live.connection.value, stageRecordOf(live, stage));
+}
 
 /** By what they are about. */
 export function useDoubts(): readonly SharedDoubt[] {
@@ -82,7 +103,7 @@ export function useDoubts(): readonly SharedDoubt[] {
 
 /** What each is called, in a sentence, and in a word or two for the bar. */
 export const doubtWords: Readonly<Record<SharedDoubt["about"], { readonly title: string; readonly sentence: string; readonly short: string }>> = {
-  page: { title: "Connection", sentence: "this page is cut off from its server", short: "cut off" },
+  page: { title: "Connection", sentence: "this page is cut off from its server", short: "disconnected" },
   server: { title: "API server", sentence: "the API server does not answer", short: "no API server" },
   rights: { title: "Rights", sentence: "a right is missing", short: "rights missing" },
   leader: { title: "Operator", sentence: "no operator is known to lead", short: "no operator" },

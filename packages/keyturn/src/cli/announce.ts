@@ -55,9 +55,12 @@ export async function checksumCommand(
     key: sign === undefined ? undefined : await readKey(sign),
     waitMs: wait ? expires : undefined,
   };
-  if (action === "allow") return answerQuery(given, console, (query) => allowState(query, options));
+  if (action === "allow") {
+    await answerQuery(given, console, (query) => allowState(query, options));
+    return;
+  }
   const batch: Batch = { manifests: file === undefined ? [] : await readBatch(file), deletions: deleted.map(parseDeletion) };
-  return answerQuery(given, console, (query) => announceBatch(query, batch, options));
+  await answerQuery(given, console, (query) => announceBatch(query, batch, options));
 }
 
 async function readKey(path: string): Promise<ReturnType<typeof readSigningKey>> {

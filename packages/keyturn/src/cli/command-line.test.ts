@@ -88,3 +88,51 @@ it.each(named)("the help of keyturn $name shows how to switch off what is on", a
   expect(text).not.toContain("true|false");
   for (const flag of flags) expect(text).toContain(flag.standsAlone && flag.default === "true" ? `--[no-]${flag.name}` : `--${flag.name}`);
 });
+
+describe("help", () => {
+  const entries = commands.map(({ usage, summary, group, examples }) => ({ name: usage.split(" ")[0] ?? "", summary, group, examples }));
+
+  it.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j lists every command in one line of 80 columns under its heading", async (words) => {
+    const { code, text } = await typed(...words);
+    expect(code).toBe(0);
+    for (const { name, summary, group } of entries) {
+      const line = text.split("\n").find((each) => each.startsWith(`  ${name} `)) ?? "";
+      expect(line.trimEnd().endsWith(summary)).toBe(true);
+      expect(line.length).toBeLessThanOrEqual(80);
+      expect(text).toContain(`\n${group}:\n`);
+    }
+  });
+
+  it.each(entries)("keyturn help $name is keyturn $name --help, with examples that the parser takes", async ({ name, examples }) => {
+    const { code, text } = await typed("help", name);
+    expect(code).toBe(0);
+    expect(await typed(name, "--help")).toMatchObject({ code: 0, text });
+    expect(examples.length).toBeGreaterThan(0);
+    for (const [does, words] of examples) {
+      expect(text).toContain(`  # ${does}\n  keyturn ${words}\n`);
+      const [command = ""] = words.split(/ (?:\||\|\||&&|>) /);
+      const typedWords = (command.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
+      expect(await typed(...typedWords)).toMatchObject({ code: 0, text: "" });
+    }
+  });
+
+  it("no line of it is wider than the terminal, but for what cannot be broken", async () => {
+    for (const { name } of entries) {
+      const { text } = await typed("help", name);
+      const tooWide = text
+        .split("\n")
+        .filter((line) => line.length > 100 && line.trim().includes(" ") && !line.startsWith("  keyturn ") && !line.startsWith("  # "));
+      expect(tooWide).toEqual([]);
+    }
+  });
+
+  it("of a command that there is not is refused", async () => {
+    expect(await typed("help", "fly")).toMatchObject({ code: 2, text: "keyturn: unknown command 'fly'\n" });
+  });
+
+  it("has the flags of run in groups", async () => {
+    const { text } = await typed("help", "run");
+    for (const group of ["Connection", "Leader election", "Serving", "Logging", "Notifications", "Controller rotation"])
+      expect(text).toContain(`\n${group}:\n`);
+  });
+});

@@ -5,8 +5,9 @@ import { environmentVariableOf, type Flag, flagOfWord, negationOf, readFlags } f
 
 /** Adds flags to a command, each with its environment variable and default in the help text. */
 export function addFlags(command: Command, flags: readonly Flag[]): Command {
-  for (const flag of flags) {
-    const fallback = flag.default === undefined ? "" : `, default ${flag.default}`;
+  for (const flag of inGroups(flags)) {
+    const fallback =
+      flag.default === undefined || flag.default === "" || (flag.standsAlone && flag.default === "false") ? "" : `, default ${flag.default}`;
     const help = `${flag.help} ($${environmentVariableOf(flag)}${fallback})`;
     const short = flag.short === undefined ? "" : `-${flag.short}, `;
     if (flag.standsAlone) {
@@ -21,8 +22,22 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
   return command;
 }
 
+/** Those of no group first: they are the command's own. Then groups in the order in which they are met. */
+function inGroups(flags: readonly Flag[]): readonly Flag[] {
+  const groups = Map.groupBy(flags, groupOf);
+  return [...(groups.get(ownGroup) ?? []), ...[...groups].flatMap(([group, members]) => (group === ownGroup ? [] : members))];
+}
+
+const ownGroup = "Flags";
+
+/** The heading of a flag: its own, or its controller's, whose name its own begins with. */
+function groupOf({ group, name }: Flag): string {
+  const [controller, ...rest] = name.split(".");
+  return group ?? (rest.length > 0 ? `Controller ${controller}` : ownGroup);
+}
+
 function option(flag: Flag, usage: string, help?: string): Option {
-  const made = new Option(usage, help);
+  const made = new Option(usage, help).helpGroup(`${groupOf(flag)}:`);
   // Commander turns dashes into capitals, and has its own idea of `--no-`; the flag's own name is what the rest of the program knows.
   made.attributeName = () => flag.name;
   made.negate = false;
@@ -65,6 +80,8 @@ export interface Console {
   readonly draw?: (text: string) => void;
   /** How many lines `out` shows, if it is a terminal: redrawing is welcome there. Undefined for files and pipes. */
   readonly height: () => number | undefined;
+  /** How many columns such a terminal has. Default: as many as are written. */
+  readonly width?: () => number | undefined;
   /** Asks the person something, and resolves to the line that was typed. Absent where nobody can answer. */
   readonly ask?: (question: string) => Promise<string>;
   /** Aborts when the process is asked to stop (SIGINT, SIGTERM). */

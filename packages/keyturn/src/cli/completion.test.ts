@@ -25,7 +25,7 @@ function words(...typed: readonly string[]): readonly string[] | string {
 
 describe("what can be typed next", () => {
   it.each([
-    [[""], ["plan", "crds", "serve"]],
+    [[""], ["plan", "crds", "serve", "help"]],
     [
       ["serve", "--"],
       ["--elect", "--no-elect", "--help"],
@@ -57,6 +57,8 @@ describe("what can be typed next", () => {
     [["plan", "-n", "shop", ""], "names"],
     [["plan", "signing", ""], []],
     [["crds", ""], []],
+    [["help", "p"], ["plan"]],
+    [["help", "plan", ""], []],
     [["nothing", ""], []],
     [["plan", "--nothing=x"], []],
   ])("%o", (typed, expected) => {

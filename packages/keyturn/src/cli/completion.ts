@@ -56,11 +56,9 @@ export function completionOf(
   const typed = typedWords.at(-1) ?? "";
   const [name, ...rest] = words;
   const command = commands.find(({ usage }) => nameOfUsage(usage) === name);
-  if (name === undefined)
-    return chosen(
-      typed,
-      commands.map(({ usage, summary }) => ({ word: nameOfUsage(usage), help: summary })),
-    );
+  const names = commands.map(({ usage, summary }) => ({ word: nameOfUsage(usage), help: summary }));
+  if (name === undefined) return chosen(typed, [...names, { word: "help", help: "show the help of a command" }]);
+  if (name === "help") return rest.length === 0 ? chosen(typed, names) : nothing;
   if (!command) return nothing;
   const before = rest.at(-1) ?? "";
   const open = flagOfWord(before, command.flags);
@@ -87,7 +85,7 @@ function flagWords(flags: readonly Flag[], words: readonly string[]): readonly C
   const wordsOf = (flag: Flag): readonly string[] => [flag.name, ...(flag.standsAlone && flag.default === "true" ? [negationOf(flag)] : [])];
   return [
     ...flags.flatMap((flag) => wordsOf(flag).map((word) => ({ word: `--${word}`, help: flag.help, name: flag.name }))),
-    { word: "--help", help: "what the command does", name: "help" },
+    { word: "--help", help: "show the help of the command", name: "help" },
   ]
     .filter(({ name }) => !given.has(name))
     .map(({ word, help }) => ({ word, help }));

@@ -50,42 +50,48 @@ export async function dashboardCommand(
   const flag: FlagReader = (wanted) => readFlags({ flag: wanted }, given, environment).flag;
   const files = await readStaticFiles();
   if (files.size === 0) throw new Error(unbuiltText);
-  await inSession(given, console, async ({ client, transport, server, now }) => {
-    const log = createLogger({ level: "error", format: "text", destination: { write: (line: string) => console.err(line) } });
-    const clock = { ...systemClock, now };
-    const stop = new AbortController();
-    const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
-    // The operator is rarely in one of the namespaces that are looked at.
-    const everywhere = createCaches({ transport, clock, random: systemRandom, log });
-    const controllers = stageControllers(given, environment, registry);
-    const contact = keepContact({ client, clock }, stop.signal);
-    const { secret, access } = secretAccess();
-    await using dashboard = await startDashboard({
-      bindAddress: `127.0.0.1:${port}`,
-      version,
-      watch: caches.watch.bind(caches),
-      statusOf: (cache) => caches.statusOf(cache),
-      client,
-      clock,
-      log,
-      metrics: createMetrics(),
-      registry,
-      files,
-      contact,
-      leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),
-      flag,
-      viewer: "page",
-      ...(planSidecars && { ask: { client, signal: stop.signal } }),
-      shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
-      access: () => access,
-    });
-    caches.start(stop.signal);
-    everywhere.start(stop.signal);
-    const url = `${dashboard.url}#secret=${secret}`;
-    await using door = await makeLaunchPage(url);
-    const isOpen = !noOpen && (await openInBrowser(door));
-    console.out(`the dashboard of ${server}: ${url}\n${isOpen ? "it is open in your browser; " : ""}Ctrl-C ends it\n`);
-    if (!signal.aborted) await once(signal, "abort");
-    stop.abort();
-  });
+  await inSession(
+    given,
+    console,
+    async ({ client, transport, server, now }) => {
+      const log = createLogger({ level: "error", format: "text", destination: { write: (line: string) => console.err(line) } });
+      const clock = { ...systemClock, now };
+      const stop = new AbortController();
+      const caches = createCaches({ transport, clock, random: systemRandom, log, namespaces });
+      // The operator is rarely in one of the namespaces that are looked at.
+      const everywhere = createCaches({ transport, clock, random: systemRandom, log });
+      const controllers = stageControllers(given, environment, registry);
+      const contact = keepContact({ client, clock }, stop.signal);
+      const { secret, access } = secretAccess();
+      await using dashboard = await startDashboard({
+        bindAddress: `127.0.0.1:${port}`,
+        version,
+        watch: caches.watch.bind(caches),
+        statusOf: (cache) => caches.statusOf(cache),
+        client,
+        clock,
+        log,
+        metrics: createMetrics(),
+        registry,
+        files,
+        contact,
+        leaders: leaseLeaders(watchLeases({ everywhere, operatorNamespace, contact }, Object.values(controllers).flat()), controllers),
+        flag,
+        viewer: "page",
+        ...(planSidecars && { ask: { client, signal: stop.signal } }),
+        shown: { cluster: server, ...(namespaces.length > 0 && { namespaces }) },
+        access: () => access,
+      });
+      caches.start(stop.signal);
+      everywhere.start(stop.signal);
+      const url = `${dashboard.url}#secret=${secret}`;
+      await using door = await makeLaunchPage(url);
+      const isOpen = !noOpen && (await openInBrowser(door));
+      console.out(`the dashboard of ${server}: ${url}\n${isOpen ? "it is open in your browser; " : ""}Ctrl-C ends it\n`);
+      if (!signal.aborted) await once(signal, "abort");
+      stop.abort();
+    },
+    // The page says itself how the server fares.
+    { isPatient: true },
+  );
 }

@@ -1,5 +1,5 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
-import { type AccessRule, managerAccess, systemClock } from "@keyturn/runtime";
+import { type AccessRule, managerAccess, parseBindAddress, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { examine, findingsText } from "../doctor/doctor.ts";
 import type { Feature } from "../feature/feature.ts";
@@ -16,6 +16,8 @@ const flags = {
   controllers: operatorFlags.controllers,
   namespaces: operatorFlags.namespaces,
   leaderElect: operatorFlags.leaderElect,
+  metricsBindAddress: operatorFlags.metricsBindAddress,
+  metricsSecure: operatorFlags.metricsSecure,
   operatorNamespace: textFlag({
     name: "operator-namespace",
     placeholder: "NAMESPACE",
@@ -50,6 +52,7 @@ export async function doctorCommand(
     controllerAccess: declared,
     leaderElection: leaderElect && operatorNamespace !== undefined,
     leases: controllers.map(leaseNameOf),
+    secureMetrics: read.metricsSecure && parseBindAddress(read.metricsBindAddress).type === "listen",
   });
   const own = operatorNamespace ?? "default";
   const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));

@@ -27,6 +27,8 @@ const flags = {
   controllers: operatorFlags.controllers,
   namespaces: operatorFlags.namespaces,
   leaderElect: operatorFlags.leaderElect,
+  metricsBindAddress: operatorFlags.metricsBindAddress,
+  metricsSecure: operatorFlags.metricsSecure,
   dashboardBindAddress: operatorFlags.dashboardBindAddress,
   namespace: textFlagWithDefault({
     name: "namespace",
@@ -61,6 +63,8 @@ export function renderRbac(options: {
   readonly leaderElection: boolean;
   /** Whether the operator serves the dashboard to those who have a token. Default false. */
   readonly dashboard?: boolean;
+  /** Whether it asks who reads its metrics. Default false. */
+  readonly secureMetrics?: boolean;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 }): string {
   const declared = [
@@ -72,6 +76,7 @@ export function renderRbac(options: {
     controllerAccess: declared,
     leaderElection: options.leaderElection,
     leases: options.controllers.map(leaseNameOf),
+    ...(options.secureMetrics && { secureMetrics: true }),
   });
   return yamlDocuments(
     rbacObjects({
@@ -94,11 +99,8 @@ function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly 
 
 /** Prints them. */
 export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console, registry: readonly Feature[] = features): void {
-  const { controllers, namespaces, leaderElect, dashboardBindAddress, namespace, serviceAccount, agent } = readFlags(
-    flags,
-    given,
-    console.environment,
-  );
+  const values = readFlags(flags, given, console.environment);
+  const { controllers, namespaces, leaderElect, namespace, serviceAccount, agent } = values;
   if (agent) {
     const scopeChoice = scopeChoiceIn(namespace, (flag) => readFlags({ flag }, given, console.environment).flag);
     return console.out(renderAgentRbac({ namespace, name: serviceAccount }, scopeChoice));
@@ -108,7 +110,8 @@ export function rbacCommand(given: Readonly<Record<string, string | undefined>>,
       controllers: controllersOf(chooseFeatures(controllers, registry), given, console.environment),
       namespaces,
       leaderElection: leaderElect,
-      dashboard: parseBindAddress(dashboardBindAddress).type === "listen",
+      dashboard: parseBindAddress(values.dashboardBindAddress).type === "listen",
+      secureMetrics: values.metricsSecure && parseBindAddress(values.metricsBindAddress).type === "listen",
       serviceAccount: { namespace, name: serviceAccount },
     }),
   );

@@ -102,7 +102,10 @@ test("a bug is told by its name and its place, without its words", async () => {
   const write = (piece: string): void => void (text += piece);
   const console = { environment: {}, out: write, err: write, height: () => undefined, signal: new AbortController().signal };
   const run = (): void => void JSON.parse(secret);
-  const code = await runProgram(["broken"], console, [...commandsOf([]), { usage: "broken", summary: "fails", flags: [], run }]);
+  const code = await runProgram(["broken"], console, [
+    ...commandsOf([]),
+    { usage: "broken", group: "Look", examples: [], summary: "fails", flags: [], run },
+  ]);
   expect(code).toBe(1);
   expect(text).toMatch(/^keyturn: an unexpected SyntaxError\n {2}at JSON\.parse[^]*planted-secrets\.test\.ts/);
   expect(text).not.toContain("hunter");

@@ -1,6 +1,6 @@
 // The commands, as one table: the parser, the help and the reference page come from it. What they do is in their own files.
 import { messageOf, safeErrorSummary } from "@keyturn/runtime";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Help } from "commander";
 import type { Feature } from "../feature/feature.ts";
 import { UsageError } from "../feature/flag.ts";
 import { features } from "../registry.ts";
@@ -23,90 +23,221 @@ import { versionCommand, versionFlags } from "./versions.ts";
 
 /** A command: how it is typed, what it is for, and what it does. */
 export interface CommandEntry extends CompletedCommand {
-  /** Gets the texts of the flags by name and the arguments in order. Throws a `UsageError` for wrong usage. */
-  readonly run: (given: Readonly<Record<string, string | undefined>>, console: Console, args: readonly string[]) => void | Promise<void>;
+  /** The heading it stands under in `keyturn help`. */
+  readonly group: CommandGroup;
+  /** What else its own help says. Default nothing. */
+  readonly details?: string;
+  /** What people type, without the program's name, with what that does. */
+  readonly examples: readonly Example[];
+  /** Gets the texts of the flags by name and the arguments in order. Throws a `UsageError` for wrong usage. Resolves to another exit code than 0. */
+  readonly run: (
+    given: Readonly<Record<string, string | undefined>>,
+    console: Console,
+    args: readonly string[],
+  ) => undefined | void | number | Promise<undefined | void | number>;
+  /** The exit code of any error. Default: 1, and 2 for wrong usage. */
+  readonly failsWith?: number;
 }
+
+type CommandGroup = "Look" | "Change" | "Install and check" | "Run" | "Other commands";
+type Example = readonly [does: string, words: string];
 
 /** The commands for a registry: what some of them take, say and do comes from its features. */
 export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[] {
+  return [...lookingCommands(registry), ...changingCommands(), ...installingCommands(registry), ...runningCommands(registry), ...otherCommands];
+}
+
+function lookingCommands(registry: readonly Feature[]): readonly CommandEntry[] {
   return [
-    { usage: "run", summary: "run the controllers", flags: runFlags(registry), run: (given, console) => runCommand(given, console, registry) },
     {
-      usage: "dev",
-      summary: "start a local Kubernetes control plane and show the controllers at work on it; Ctrl-C ends it and removes everything",
-      flags: devFlags,
-      run: devCommand,
+      usage: "status [subject]",
+      group: "Look",
+      summary: "show credential status in all steps",
+      details: "What needs attention comes first, then what happens next. With a name or kind/name, only what belongs to that credential.",
+      examples: [
+        ["The current namespace", "status"],
+        ["Every namespace, redrawn as it changes", "status -A --watch"],
+        ["Everything that belongs to the credential signing-key, wherever it is", "status -A signing-key"],
+        ["Every object, as JSON", "status -A -o json"],
+      ],
+      flags: statusFlags(registry),
+      run: (given, console, [subject]) => statusCommand(given, console, { subject, registry }),
+    },
+    {
+      usage: "plan [subject]",
+      group: "Look",
+      ...queryCommand("plan", registry),
+      examples: [
+        ["When the versions of the rotation set signing-key move", "plan signing-key"],
+        ["What applying a changed file would do to its sets", "plan -f targets.yaml"],
+        ["Which workloads a change of the Secret db would restart, and in which order", "plan secret/db"],
+        ["Which workloads have an outdated Istio sidecar, in every namespace", "plan sidecars -A"],
+      ],
+    },
+    {
+      usage: "history <set>",
+      group: "Look",
+      ...queryCommand("history", registry),
+      examples: [
+        ["The versions of the set signing-key", "history signing-key"],
+        ["With whole digests", "history signing-key -o wide"],
+      ],
+    },
+    {
+      usage: "diff",
+      group: "Look",
+      ...queryCommand("diff", registry),
+      details: "Exits with 0 if nothing differs, 1 if something does, and 2 if that cannot be told, as kubectl diff does.",
+      examples: [
+        ["The current namespace", "diff"],
+        ["Every namespace, in a script", "diff -A || echo something differs"],
+      ],
+      failsWith: 2,
     },
     {
       usage: "dashboard",
-      summary: "show a live page of all steps in the browser, read with your own kubeconfig and rights; it changes nothing",
+      group: "Look",
+      summary: "open a live page of all steps in the browser",
+      details: "The page is served on this machine and read with your own kubeconfig and rights. It changes nothing.",
+      examples: [
+        ["Open it", "dashboard"],
+        ["On a machine without a browser: print the address, on a fixed port", "dashboard --no-open --dashboard-port 9000"],
+      ],
       flags: dashboardFlags(registry),
       run: (given, console) => dashboardCommand(given, console, registry),
     },
+  ];
+}
+
+function changingCommands(): readonly CommandEntry[] {
+  return [
     {
-      usage: "agent",
-      summary: "keep the certificates of a namespace on disk for a gateway: verified as a whole, and never less than what was verified before",
-      flags: agentCommandFlags,
-      run: agentCommand,
+      usage: "revoke <key>",
+      group: "Change",
+      summary: "withdraw a leaked public key from every JWKS that has it",
+      details: "The key is named by its kid, its thumbprint or the fingerprint of its certificate.",
+      examples: [
+        ["Withdraw it in the current namespace, after a question", "revoke 4kXq0m"],
+        ["Withdraw it in every namespace, without a question", "revoke 4kXq0m -A --yes"],
+      ],
+      flags: revokeFlags,
+      run: revokeCommand,
     },
     {
       usage: "checksum <action>",
-      summary:
-        "announce: publish the checksum of certificates that are about to be written, so that gateways adopt them all at once; allow: say that the certificates as they are are meant, however much has changed",
+      group: "Change",
+      summary: "announce or allow a change of certificates that gateways verify",
+      details:
+        "announce: publish the checksum of certificates before they are written, so that gateways adopt them all at once. allow: confirm the certificates as they are, however much has changed.",
+      examples: [
+        ["Announce what is about to be applied", "checksum announce -f certificates/"],
+        ["Let a large change through", "checksum allow -n ingress"],
+      ],
       flags: checksumCommandFlags,
       choices: ["announce", "allow"],
       run: checksumCommand,
     },
     {
-      usage: "revoke <key>",
-      summary: "withdraw a public key from every JWKS that has it, by its kid, its thumbprint or the fingerprint of its certificate",
-      flags: revokeFlags,
-      run: revokeCommand,
+      usage: "orphans",
+      group: "Change",
+      summary: "list and delete applications and Secrets without an EventingAuth",
+      examples: [
+        ["List them", "orphans"],
+        ["Delete them, with a question for each", "orphans --delete"],
+      ],
+      flags: orphansFlags,
+      run: orphansCommand,
     },
-    {
-      usage: "status [subject]",
-      summary:
-        "show how credentials fare in all steps, what needs attention first and what happens next; with a name or kind/name, the life of that one",
-      flags: statusFlags(registry),
-      run: (given, console, [subject]) => statusCommand(given, console, { subject, registry }),
-    },
+  ];
+}
+
+function installingCommands(registry: readonly Feature[]): readonly CommandEntry[] {
+  return [
     {
       usage: "doctor",
-      summary: "check an installation: the server, kinds, rights, watches, leaders, clocks, operators beside it, agents; and say what to do",
+      group: "Install and check",
+      summary: "check an installation, and say what to do about each problem",
+      details: "It looks at the server, CRDs, rights, watches, leaders, clocks, operators beside it, and agents.",
+      examples: [
+        ["With your own rights", "doctor"],
+        ["With the rights of the operator", "doctor --as-service-account keyturn-system/keyturn"],
+      ],
       flags: doctorFlags(registry),
       run: (given, console) => doctorCommand(given, console, registry),
     },
     {
-      usage: "orphans",
-      summary: "list applications of ours at the identity provider that no EventingAuth claims, and Secrets of runtimes whose application is gone",
-      flags: orphansFlags,
-      run: orphansCommand,
+      usage: "crds",
+      group: "Install and check",
+      summary: "print the CustomResourceDefinitions",
+      examples: [["Install them", "crds | kubectl apply --server-side -f -"]],
+      flags: [],
+      run: (_given, console) => crdsCommand(console, registry),
     },
-    { usage: "diff", ...queryCommand("diff", registry) },
-    { usage: "history <set>", ...queryCommand("history", registry) },
-    { usage: "crds", summary: "print the CustomResourceDefinitions", flags: [], run: (_given, console) => crdsCommand(console, registry) },
     {
       usage: "rbac",
-      summary: "print the rights that the controllers need, as RBAC manifests",
+      group: "Install and check",
+      summary: "print the RBAC manifests that the controllers need",
+      examples: [["For two controllers in one namespace", "rbac --controllers rotation,jwks --namespaces shop"]],
       flags: rbacFlags(registry),
       run: (given, console) => rbacCommand(given, console, registry),
     },
-    { usage: "plan [subject]", ...queryCommand("plan", registry) },
+  ];
+}
+
+function runningCommands(registry: readonly Feature[]): readonly CommandEntry[] {
+  return [
     {
-      usage: "completion <shell>",
-      summary: "print the script that makes a shell (bash, zsh, fish, powershell) complete commands, flags and names",
-      flags: [],
-      choices: shells,
-      run: completionCommand,
+      usage: "dev",
+      group: "Run",
+      summary: "start a local Kubernetes control plane with examples at work",
+      details: "Ctrl-C stops it and removes everything.",
+      examples: [["Start it", "dev"]],
+      flags: devFlags,
+      run: devCommand,
     },
     {
-      usage: "version",
-      summary: "show the versions of this program, of the cluster and of the operators that run in it",
-      flags: versionFlags,
-      run: versionCommand,
+      usage: "run",
+      group: "Run",
+      summary: "run the operator",
+      details: "In a cluster, the chart does this. On your own machine it is for development.",
+      examples: [
+        ["All controllers against the current context; nothing is changed", "run --dry-run --log-format text"],
+        ["Two of them, in one namespace", "run --controllers rotation,jwks --namespaces shop"],
+      ],
+      flags: runFlags(registry),
+      run: (given, console) => runCommand(given, console, registry),
+    },
+    {
+      usage: "agent",
+      group: "Run",
+      summary: "keep the verified certificates of a namespace on disk",
+      details: "A set of certificates is adopted as a whole or not at all; what was verified before stays until then.",
+      examples: [["Beside nginx", "agent --namespace ingress --dir /var/lib/certificates --on-change 'nginx -s reload'"]],
+      flags: agentCommandFlags,
+      run: agentCommand,
     },
   ];
 }
+
+const otherCommands: readonly CommandEntry[] = [
+  {
+    usage: "completion <shell>",
+    group: "Other commands",
+    summary: "print the completion script for bash, zsh, fish or powershell",
+    examples: [["In this bash", "completion bash > keyturn.bash && . ./keyturn.bash"]],
+    flags: [],
+    choices: shells,
+    run: completionCommand,
+  },
+  {
+    usage: "version",
+    group: "Other commands",
+    summary: "show the versions of this program, the cluster and its operators",
+    examples: [["Of this program alone, without a cluster", "version --client"]],
+    flags: versionFlags,
+    run: versionCommand,
+  },
+];
 
 export const commands: readonly CommandEntry[] = commandsOf(features);
 
@@ -121,21 +252,29 @@ export async function runProgram(
 ): Promise<number> {
   const { out, err } = given;
   const console: Console = { ...given, out: (text) => out(visibleText(text)), err: (text) => err(visibleText(text)), draw: out };
+  const [first = "--help", ...words] = argumentsGiven;
+  const entry = entryOf(first, entries);
+  let exitCode = 0;
   try {
-    const [first = "", ...words] = argumentsGiven;
     if (first === "__complete") {
       await complete(words, entries, { console, registry });
       return 0;
     }
-    const flags = entries.find(({ usage }) => usage.split(" ")[0] === first)?.flags ?? [];
-    await buildProgram(console, entries).parseAsync(plainWords(argumentsGiven, flags), { from: "user" });
-    return 0;
+    // Commander would show the help of the whole.
+    if (first === "help" && words[0] !== undefined && !entryOf(words[0], entries)) throw new UsageError(`unknown command '${words[0]}'`);
+    const typed = argumentsGiven.length === 0 ? [first] : plainWords(argumentsGiven, entry?.flags ?? []);
+    await buildProgram(console, entries, (code) => void (exitCode = code)).parseAsync(typed, { from: "user" });
+    return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const message = messageOf(error);
     console.err(message.startsWith("an unexpected ") ? uncaughtText(error) : `keyturn: ${message}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    return entry?.failsWith ?? (error instanceof UsageError ? 2 : 1);
   }
+}
+
+function entryOf(name: string, entries: readonly CommandEntry[]): CommandEntry | undefined {
+  return entries.find(({ usage }) => usage.split(" ")[0] === name);
 }
 
 /** What is said of an error that nobody caught: its name and where it was thrown, for whoever reports it. Its own words are withheld, because they may quote a secret. */
@@ -146,20 +285,55 @@ export function uncaughtText(error: unknown): string {
 }
 
 /** The whole command line, ready to parse. */
-function buildProgram(console: Console, entries: readonly CommandEntry[]): Command {
-  const program = new Command(console.program ?? "keyturn")
+function buildProgram(console: Console, entries: readonly CommandEntry[], ended: (exitCode: number) => void): Command {
+  const name = console.program ?? "keyturn";
+  const program = new Command(name)
     .description("The life of a credential in Kubernetes: issue, rotate, publish, verify, roll out.")
-    .version(version, "--version")
-    .helpCommand(false)
+    .version(version, "--version", "show the version of this program")
+    .helpOption("-h, --help", "show this help")
+    .commandsGroup("Other commands:")
+    .helpCommand("help [command]", "show the help of a command")
+    .usage("COMMAND [flags]")
     .exitOverride()
+    .configureHelp({ subcommandTerm: (command) => command.name(), formatItem })
     .configureOutput({
       writeOut: console.out,
       writeErr: console.err,
+      getOutHelpWidth: () => console.width?.() ?? helpWidth,
+      getErrHelpWidth: () => console.width?.() ?? helpWidth,
       outputError: (text, write) => write(text.replace(/^error: /, "keyturn: ")),
+    })
+    .addHelpText("after", `\n"${name} help COMMAND" shows the flags of a command and examples.`);
+  for (const { usage, group, summary, details, examples, flags, run } of entries) {
+    const command = program
+      .command(usage)
+      .helpGroup(`${group}:`)
+      .summary(summary)
+      .description([`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`, ...(details === undefined ? [] : [details])].join("\n\n"))
+      .helpOption("-h, --help", "show this help")
+      .copyInheritedSettings(program)
+      .addHelpText("after", `\nExamples:\n${examples.map(([does, words]) => `  # ${does}\n  ${name} ${words}\n`).join("\n")}`);
+    addFlags(command, flags).action(async () => {
+      const code = await run(givenTexts(command), console, command.args);
+      if (typeof code === "number") ended(code);
     });
-  for (const { usage, summary, flags, run } of entries) {
-    const command = program.command(usage).description(summary).copyInheritedSettings(program);
-    addFlags(command, flags).action(() => run(givenTexts(command), console, command.args));
   }
   return program;
+}
+
+/** Where the width of the terminal is not known. */
+const helpWidth = 100;
+/** What is longer has its text below it, and leaves room for that of the others. */
+const maxTerm = 32;
+
+/** A flag or a command, and what it is for. */
+function formatItem(term: string, termWidth: number, text: string, help: Help): string {
+  const column = Math.min(termWidth, maxTerm) + 4;
+  const width = Math.max((help.helpWidth ?? helpWidth) - column, 20);
+  const indented = help
+    .boxWrap(text, width)
+    .split("\n")
+    .join(`\n${" ".repeat(column)}`);
+  const isLong = help.displayWidth(term) > maxTerm;
+  return `  ${isLong ? `${term}\n${" ".repeat(column)}` : term.padEnd(column - 2)}${indented}`;
 }

@@ -4,9 +4,9 @@ import type { Feature, FeatureQuery, FlagReader, Query, QueryCommand, Report } f
 import { readFlags, UsageError } from "../feature/flag.ts";
 import { features } from "../registry.ts";
 import type { Console } from "./command-line.ts";
-import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { allNamespacesFlag, isData, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import type { CommandEntry } from "./program.ts";
-import { inSession, type Session, sessionFlags, watchAny } from "./session.ts";
+import { answered, inSession, type Session, sessionFlags, watchAny } from "./session.ts";
 
 /** The flags that every such command takes. */
 export const queryFlags = [...sessionFlags, outputFlag];
@@ -22,18 +22,20 @@ interface Follows {
   readonly allNamespaces?: boolean;
 }
 
-/** Asks with the person's own kubeconfig and rights, and prints the answer; with `--watch`, again after each change of what it depends on. */
+/** Asks with the person's own kubeconfig and rights, prints the answer and resolves to it; with `--watch`, prints again after each change of what it depends on. */
 export async function answerQuery(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
   answer: (query: Query) => Promise<Report>,
   follows?: Follows,
-): Promise<void> {
+): Promise<Report | undefined> {
   const { output, watch } = readFlags({ output: outputFlag, watch: watchFlag }, given, console.environment);
-  await inSession(given, console, async (session) => {
+  return inSession(given, console, async (session) => {
     const ask = async (): Promise<Report> => answer({ ...session, nowMs: session.now() });
     if (watch && follows) return followAnswer(session, ask, { follows, output, console });
-    return console.out(`${printed(await ask(), output)}\n`);
+    const report = await ask();
+    console.out(`${printed(report, output)}\n`);
+    return report;
   });
 }
 
@@ -41,16 +43,18 @@ async function followAnswer(
   session: Session,
   ask: () => Promise<Report>,
   { follows, output, console }: { readonly follows: Follows; readonly output: OutputFormat; readonly console: Console },
-): Promise<void> {
+): Promise<undefined> {
   const screen = LiveText.on(console);
   let last = "";
-  const show = ({ text, data }: Report): void => {
-    if (output === "table") return screen.show(text, text);
+  const show = (report: Report): void => {
+    const { text, data } = report;
+    if (!isData(output)) return screen.show(printed(report, output), text);
     const document = streamed(data, output);
     if (document !== last) console.out(document);
     last = document;
   };
   const { kinds, allNamespaces = false } = follows;
+  await answered(session);
   try {
     for await (const _ of watchAny(session, { kinds, namespace: allNamespaces ? undefined : session.namespace })) show(await ask());
   } catch (error) {
@@ -61,8 +65,12 @@ async function followAnswer(
 
 // `keyturn plan <subject>`, `keyturn history <set>` and `keyturn diff`: what features answer, each for itself.
 
-/** What stands before the features' parts of a summary. */
-const shown: Readonly<Record<QueryCommand, string>> = { plan: "show what happens next and when: ", history: "show ", diff: "show " };
+/** What they are for, in a few words. */
+const summaries: Readonly<Record<QueryCommand, string>> = {
+  plan: "show what happens next, and when",
+  history: "show the versions of a rotation set, and where each is now",
+  diff: "show which Secrets differ from the published checksum",
+};
 
 /** A feature that answers a command. */
 interface Answering {
@@ -76,12 +84,14 @@ export function answeringFeatures(command: QueryCommand, registry: readonly Feat
 }
 
 /** Such a command without its usage: its flags are there because answers depend on them. */
-export function queryCommand(command: QueryCommand, registry: readonly Feature[] = features): Omit<CommandEntry, "usage"> {
+export function queryCommand(command: QueryCommand, registry: readonly Feature[] = features): Omit<CommandEntry, "usage" | "group" | "examples"> {
   const answering = answeringFeatures(command, registry);
+  const [first, ...others] = answering.map(({ query }) => query.summary);
   return {
-    summary: shown[command] + answering.map(({ query }) => query.summary).join("; "),
+    summary: summaries[command],
+    details: `It shows ${[first, ...others].join("; ")}.`,
     flags: [...new Set([...followedQueryFlags, allNamespacesFlag, ...answering.flatMap(({ query }) => query.flags ?? [])])],
-    run(given, console, [subject]) {
+    async run(given, console, [subject]) {
       const { allNamespaces } = readFlags({ allNamespaces: allNamespacesFlag }, given, console.environment);
       const flag: FlagReader = (each) => readFlags({ flag: each }, given, console.environment).flag;
       if (subject === undefined && answering.some(({ query }) => query.isAsked) && !answering.some(({ query }) => query.isAsked?.(flag))) {
@@ -102,9 +112,16 @@ export function queryCommand(command: QueryCommand, registry: readonly Feature[]
         for (const { query: own, name } of asked) reports.push(await own.answer(query, { name, allNamespaces, flag }));
         const [only] = reports;
         if (only && reports.length === 1) return only;
-        return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+        const texts = (of: (report: Report) => string): string => reports.map(of).join("\n\n");
+        return {
+          text: texts(({ text }) => text),
+          wide: texts(({ text, wide = text }) => wide),
+          data: { items: reports.map(({ data }) => data) },
+          differs: reports.some(({ differs }) => differs),
+        };
       };
-      return answerQuery(given, console, answer, { kinds: asked.flatMap(({ query }) => query.follows), allNamespaces });
+      const report = await answerQuery(given, console, answer, { kinds: asked.flatMap(({ query }) => query.follows), allNamespaces });
+      return report?.differs ? 1 : 0;
     },
   };
 }

@@ -1,4 +1,5 @@
 // `keyturn run`: the operator, as it runs in a cluster.
+import { join } from "node:path";
 import { type Runnable, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf, features } from "../registry.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
@@ -52,6 +53,7 @@ export async function runCommand(given: Given, console: Console, registry: reado
         dryRun: flags.dryRun,
         resyncMs: flags.resyncPeriod,
         metricsBindAddress: flags.metricsBindAddress,
+        ...(flags.metricsSecure && { secureMetrics: secureMetrics(flags) }),
         healthBindAddress: flags.healthProbeBindAddress,
         leaderElection: {
           enabled: flags.leaderElect,
@@ -64,6 +66,10 @@ export async function runCommand(given: Given, console: Console, registry: reado
     ),
   );
   log.info({}, "keyturn has stopped");
+}
+
+function secureMetrics({ metricsCertPath: folder, metricsCertName: certificate, metricsCertKey: key }: ValuesOf<typeof operatorFlags>) {
+  return folder === undefined ? {} : { certificate: { certificate: join(folder, certificate), key: join(folder, key) } };
 }
 
 /** What notifies people, and what lets them look into the process. */

@@ -8,6 +8,7 @@ import {
   createClient,
   createHttpTransport,
   createLogger,
+  isApiError,
   type Kind,
   loadConfig,
   observeServerClock,
@@ -17,6 +18,7 @@ import {
   type Transport,
 } from "@keyturn/runtime";
 import { namespaceFlag, readFlags, UsageError } from "../feature/flag.ts";
+import { impatientTransport, inPlainWords } from "../feature/plain-errors.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { whenSettled } from "../status/status-text.ts";
 import type { Console } from "./command-line.ts";
@@ -47,8 +49,9 @@ const flags = {
   namespace: namespaceFlag({
     name: "namespace",
     short: "n",
+    group: "Connection",
     placeholder: "NAMESPACE",
-    help: "where to look; otherwise the kubeconfig's namespace",
+    help: "the namespace to look in; otherwise the kubeconfig's",
   }),
   kubeconfig: operatorFlags.kubeconfig,
   context: operatorFlags.context,
@@ -75,33 +78,50 @@ export interface Session {
 /** The longest that Node knows. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Runs `work` with a connection, and closes it. Rejects with a `UsageError` for a kubeconfig that cannot be used. */
+/**
+ * Runs `work` with a connection, and closes it. Rejects with a `UsageError` for a kubeconfig that cannot be used. A server that cannot be reached, and
+ * what the person may not do, is said in one sentence and at once; `isPatient` is for what goes on until the server is back.
+ */
 export async function inSession<T>(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
   work: (session: Session) => Promise<T>,
+  { isPatient = false }: { readonly isPatient?: boolean } = {},
 ): Promise<T> {
   const where = readFlags(flags, given, console.environment);
   const connection = await connect(where, console.environment);
   const wire = await orUsageError(async () =>
     createHttpTransport({ ...connection, env: console.environment, userAgent: "keyturn", clock: systemClock }),
   );
-  const { transport, serverClock } = observeServerClock(wire, systemClock);
+  const { server } = connection;
+  const quick = isPatient ? wire : impatientTransport(wire, { server, now: () => systemClock.monotonic() });
+  const { transport, serverClock } = observeServerClock(quick, systemClock);
   // Neither a watch that waits for its next attempt nor a clock keeps a process alive, and the work is not done before it is done.
   const awake = setInterval(() => {}, maxTimerMs);
   try {
     return await work({
       client: createClient(transport, { clock: systemClock, random: systemRandom }),
       transport,
-      server: connection.server,
+      server,
       namespace: where.namespace ?? connection.namespace ?? "default",
       now: () => systemClock.now() + (serverClock.aheadMs() ?? 0),
       serverAheadMs: () => serverClock.aheadMs(),
       signal: console.signal,
     });
+  } catch (error) {
+    throw isPatient ? error : inPlainWords(error, server);
   } finally {
     clearInterval(awake);
     transport.close();
+  }
+}
+
+/** Rejects if the API server does not answer, or does not know the person. Where nobody may ask for the version, a refusal is an answer. */
+export async function answered({ client, signal }: Pick<Session, "client" | "signal">): Promise<void> {
+  try {
+    await client.request({ method: "GET", path: "/version" }, signal);
+  } catch (error) {
+    if (!isApiError(error, "Forbidden")) throw error;
   }
 }
 

@@ -2,7 +2,7 @@
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
 import { stageControllers, features } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
-import type { Feature, FeatureName, FlagReader } from "../feature/feature.ts";
+import type { Feature, FeatureName, FlagReader, Report } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
 import { type Flag, operatorNamespaceFlag, readFlags, UsageError } from "../feature/flag.ts";
 import {
@@ -17,11 +17,11 @@ import {
 } from "../status/credentials.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { changesOf, type StatusChange, type StatusWatches, type StatusWatchOptions, watchStatus } from "../status/status-watches.ts";
-import { blindText, credentialText, healthText, leadersText, overviewText, unreadText, whenSettled } from "../status/status-text.ts";
-import { allNamespacesFlag, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
+import { blindText, credentialText, healthText, leadersText, overviewText, unreadText, whenSettled, wideText } from "../status/status-text.ts";
+import { allNamespacesFlag, isData, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import { type Paint, paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
-import { inSession, type Session, sessionFlags } from "./session.ts";
+import { answered, inSession, type Session, sessionFlags } from "./session.ts";
 
 const flags = {
   output: outputFlag,
@@ -83,15 +83,6 @@ export async function statusCommand(
       stop.abort();
     }
   });
-}
-
-/** Rejects if the API server does not answer, or does not know the person. Where nobody may ask for the version, a refusal is an answer. */
-async function answered({ client, signal }: Session): Promise<void> {
-  try {
-    await client.request({ method: "GET", path: "/version" }, signal);
-  } catch (error) {
-    if (!isApiError(error, "Forbidden")) throw error;
-  }
 }
 
 /** Whether Argo Rollouts are among the workloads. If that is not known they are watched, and the watch says what is wrong. */
@@ -163,8 +154,9 @@ function viewed(status: CredentialStatus, { subject }: View): CredentialStatus {
   throw new Error(`${message}, as far as it could be read; ${[...new Set(unread.map(unreadText))].join("; ")}`);
 }
 
-function reportOf(status: CredentialStatus, { subject, paint }: View): { readonly text: string; readonly data: unknown } {
-  return { text: subject ? credentialText(status, paint) : overviewText(status, paint), data: statusData(status) };
+function reportOf(status: CredentialStatus, { subject, paint }: View): Report & { readonly wide: string } {
+  const wide = credentialText(status, paint);
+  return { text: subject ? wide : overviewText(status, paint), wide: subject ? wide : wideText(status, paint), data: statusData(status) };
 }
 
 /** Redraws on a terminal; elsewhere prints the whole once and then each change. */
@@ -181,9 +173,11 @@ async function follow(
   let before: CredentialStatus | undefined;
   while (!session.signal.aborted) {
     const status = look();
-    if (view.output !== "table") for (const change of changesOf(before, status)) console.out(streamed(changeData(change, status), view.output));
-    else if (console.height() !== undefined) screen.show(reportOf(status, view).text, "");
-    else if (!before) console.out(`${reportOf(status, view).text}\n\n`);
+    const { output } = view;
+    const text = (): string => printed(reportOf(status, view), output);
+    if (isData(output)) for (const change of changesOf(before, status)) console.out(streamed(changeData(change, status), output));
+    else if (console.height() !== undefined) screen.show(text(), "");
+    else if (!before) console.out(`${text()}\n\n`);
     else for (const change of changesOf(before, status)) console.out(`${changeText(change, status, view.paint)}\n`);
     before = status;
     // Not a request: what the watches hold is looked at, since ages and overdue steps come with time alone.

@@ -33,7 +33,11 @@ export async function versionCommand(given: Readonly<Record<string, string | und
   const own = { text: `keyturn ${version}`, data: { client: { version, node: process.version } } };
   if (client) return say(own);
   await inSession(given, console, async (session) => {
-    const server = await serverVersion(session);
+    const server = await serverVersion(session).catch((error: unknown) => {
+      // What is known is said all the same, as kubectl does it.
+      say(own);
+      throw error;
+    });
     const operators = await findOperators(session);
     const rows = [
       ["keyturn", version],

@@ -72,27 +72,28 @@ describe("commands", () => {
       keySetStory(ref, keySet),
       [
         "kubectl get configmap tokens-jwks -n shop -o jsonpath='{.data.jwks\\.json}'",
-        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/revoke=new-key-of-this-month",
-        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true",
+        "keyturn revoke -n shop new-key-of-this-month",
+        "keyturn revoke -n shop retiring",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop --overwrite keyturn.io/paused=true",
       ],
     ],
     [
       rotationSetStory(ref, rotationSet),
-      ["keyturn plan keys -n shop", "keyturn history keys -n shop", "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true"],
+      [
+        "keyturn plan keys -n shop",
+        "keyturn history keys -n shop",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop --overwrite keyturn.io/paused=true",
+      ],
     ],
     [
       workloadStory(sidecarsView, ref, { ...common, id: "", step: "sidecars", phase: "done", why: "", stuck: false }),
-      [
-        "keyturn plan sidecars -n shop",
-        "kubectl rollout status jwksconfigs.keyturn.io/tokens -n shop",
-        "kubectl label jwksconfigs.keyturn.io tokens -n shop keyturn.io/sidecar-restarts=disabled",
-      ],
+      ["keyturn plan sidecars -n shop", "kubectl label jwksconfigs.keyturn.io tokens -n shop --overwrite keyturn.io/sidecar-restarts=disabled"],
     ],
     [
       issuedStory(ref, { ...common, id: "", step: "eventing-auth", deletingSinceMs: 3 }),
       [
-        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/paused=true",
-        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop keyturn.io/abandon=target",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop --overwrite keyturn.io/paused=true",
+        "kubectl annotate jwksconfigs.keyturn.io tokens -n shop --overwrite keyturn.io/abandon=target",
       ],
     ],
   ])("are those of the step", (story, commands) => {

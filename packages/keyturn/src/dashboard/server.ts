@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { eventStreamPath, type Hello, type ObjectDetail, type Refusal, type Session, sessionPath } from "@keyturn/dashboard/contract";
-import { type Clock, limitConnections, type Logger, type MetricsOf, oneAtATime, parseBindAddress } from "@keyturn/runtime";
+import { type Clock, limitConnections, type Logger, type MetricsOf, oneAtATime, parseBindAddress, RateByClient } from "@keyturn/runtime";
 import { UsageError } from "../feature/flag.ts";
 import type { dashboardMetrics } from "./dashboard.ts";
 import { type StreamEnd, streamPage } from "./page-stream.ts";
 import type { RecordStore } from "./record-store.ts";
-import { refusedForNow, RefusedRequest, RequestLimit, type RequestRates, usualRates } from "./request-limits.ts";
+import { refusedForNow, RefusedRequest, type RequestRates, usualRates } from "./request-limits.ts";
 import { encodedFile, indexPath, type StaticFiles, unbuiltText } from "./static-files.ts";
 import { bearerOf, rightsOverTime, ViewerGate } from "./viewer-gate.ts";
 import type { AccessCheck, Place, Viewer } from "./viewer-rights.ts";
@@ -125,7 +125,7 @@ class RequestHandler {
   readonly #options: RequestHandlerOptions;
   readonly #signal: AbortSignal;
   readonly #isLoopback: boolean;
-  readonly #requests: RequestLimit;
+  readonly #requests: RateByClient;
   readonly #gate: ViewerGate;
   #streams = 0;
 
@@ -135,7 +135,7 @@ class RequestHandler {
     this.#signal = signal;
     this.#isLoopback = isLoopback;
     const { clock, access, rates = usualRates } = options;
-    this.#requests = new RequestLimit(rates.requests, clock);
+    this.#requests = new RateByClient(rates.requests, clock);
     this.#gate = new ViewerGate(access, { failures: rates.failures, clock });
   }
 

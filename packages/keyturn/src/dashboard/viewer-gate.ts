@@ -1,17 +1,17 @@
 // Lets viewers in whose token is good, and slows those down who try others.
 import type { IncomingMessage } from "node:http";
-import { type Clock, LruMap, type TokenRate } from "@keyturn/runtime";
-import { refusedForNow, RefusedRequest, RequestLimit } from "./request-limits.ts";
+import { type Clock, LruMap, RateByClient, type TokenRate } from "@keyturn/runtime";
+import { refusedForNow, RefusedRequest } from "./request-limits.ts";
 import type { AccessCheck, AccessDecision, Rights, Viewer } from "./viewer-rights.ts";
 
 /** The gate of one server. */
 export class ViewerGate {
   readonly #access: AccessCheck;
-  readonly #failures: RequestLimit;
+  readonly #failures: RateByClient;
 
   constructor(access: AccessCheck, { failures, clock }: { readonly failures: TokenRate; readonly clock: Clock }) {
     this.#access = access;
-    this.#failures = new RequestLimit(failures, clock);
+    this.#failures = new RateByClient(failures, clock);
   }
 
   /** The viewer who sent this. Rejects with a `RefusedRequest` for everybody else. */

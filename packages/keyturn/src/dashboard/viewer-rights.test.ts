@@ -137,7 +137,7 @@ function printed(given: Readonly<Record<string, string>>): string {
     height: () => undefined,
     signal: new AbortController().signal,
   };
-  rbacCommand({ controllers: "jwks", ...given }, console);
+  rbacCommand({ controllers: "jwks", "metrics-secure": "false", ...given }, console);
   return out;
 }
 

@@ -4,60 +4,21 @@ import {
   type AccessRule,
   type Client,
   type Clock,
-  defineKind,
   Event,
+  isAllowedTo,
   isApiError,
-  type KubeObject,
   Lease,
   type Logger,
   LruMap,
   Namespace,
+  ownerOfToken,
+  type ReviewedUser,
+  SubjectAccessReview,
+  TokenReview,
 } from "@keyturn/runtime";
 import { forEachParallel } from "../semaphore.ts";
 import type { ShownObjects } from "./dashboard.ts";
 import { SharedAnswers } from "./viewer-gate.ts";
-
-// The two questions about somebody else's access that the API server answers. Nothing of them is stored.
-
-/** Somebody, as the API server knows them. */
-interface ReviewedUser {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-/** Whose token is this? */
-interface TokenReview extends KubeObject {
-  readonly spec: { readonly token: string };
-  readonly status?: { readonly authenticated?: boolean; readonly user?: ReviewedUser };
-}
-const TokenReview = defineKind<TokenReview>({
-  group: "authentication.k8s.io",
-  version: "v1",
-  kind: "TokenReview",
-  plural: "tokenreviews",
-  namespaced: false,
-});
-
-/** May they do this? */
-interface SubjectAccessReview extends KubeObject {
-  readonly spec: {
-    readonly user: string;
-    readonly uid?: string;
-    readonly groups?: readonly string[];
-    readonly extra?: Readonly<Record<string, readonly string[]>>;
-    readonly resourceAttributes: { readonly group: string; readonly resource: string; readonly verb: string; readonly namespace?: string };
-  };
-  readonly status?: { readonly allowed: boolean };
-}
-const SubjectAccessReview = defineKind<SubjectAccessReview>({
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SubjectAccessReview",
-  plural: "subjectaccessreviews",
-  namespaced: false,
-});
 
 // What somebody may see.
 
@@ -225,7 +186,7 @@ export class TokenAccess implements AccessCheck {
   async #ask(bearer: string, digest: string): Promise<Remembered> {
     const { clock, log, freshMs = usualFreshMs } = this.#options;
     try {
-      const user = bearer.length > maxToken ? undefined : await this.#userOf(bearer);
+      const user = bearer.length > maxToken ? undefined : await ownerOfToken(this.#options.client, bearer);
       const decision: AccessDecision = user ? await this.#decisionFor(user) : { type: "unknown" };
       const remembered = { decision, user, untilMs: clock.monotonic() + freshMs };
       this.#remembered.set(digest, remembered);
@@ -234,11 +195,6 @@ export class TokenAccess implements AccessCheck {
       log.warn({ err: error }, "could not ask the API server about a token for the dashboard");
       return { decision: { type: "unavailable", message: "the API server could not be asked about the token" }, user: undefined, untilMs: 0 };
     }
-  }
-
-  async #userOf(token: string): Promise<ReviewedUser | undefined> {
-    const { status } = await this.#options.client.create(TokenReview, { metadata: {}, spec: { token } });
-    return status?.authenticated ? status.user : undefined;
   }
 
   async #decisionFor(user: ReviewedUser): Promise<AccessDecision> {
@@ -296,13 +252,12 @@ export class TokenAccess implements AccessCheck {
     );
   }
 
-  async #isAllowed(
-    { username, ...rest }: ReviewedUser,
+  #isAllowed(
+    user: ReviewedUser,
     { group, plural, namespace, verb }: ShownKind & { readonly namespace: string; readonly verb: string },
   ): Promise<boolean> {
     const resourceAttributes = { group, resource: plural, verb, ...(namespace !== "" && { namespace }) };
-    const review: SubjectAccessReview = { metadata: {}, spec: { user: username, ...rest, resourceAttributes } };
-    return (await this.#options.client.create(SubjectAccessReview, review)).status?.allowed === true;
+    return isAllowedTo(this.#options.client, user, { resourceAttributes });
   }
 }
 

@@ -71,6 +71,7 @@ async function takeCapture(folder: string, { clock, log, profileMs, signal }: Ca
 export const diagnosticsFlags = {
   diagnosticsDir: textFlag({
     name: "diagnostics-dir",
+    group: "Logging",
     placeholder: "FOLDER",
     help: "on SIGUSR2, write a CPU profile of 10 s and a heap snapshot into this folder; a heap snapshot has secrets in it; otherwise nothing is written",
   }),

@@ -1,8 +1,9 @@
 // Is the API server there, of a version that was tested, quick enough, and does its clock agree with ours?
-import { type Client, ConnectionError, isApiError, maxSkewMs, readText } from "@keyturn/runtime";
+import { type Client, isApiError, maxSkewMs, readText } from "@keyturn/runtime";
 import * as z from "zod";
 import type { CheckContext } from "./doctor.ts";
 import { fail, type Finding, ok, warn } from "../feature/feature.ts";
+import { UnreachableError } from "../feature/plain-errors.ts";
 import { limits } from "../limits.ts";
 
 // The versions of Kubernetes that the tests run on. A test holds them against the modules that the local control planes are built from.
@@ -85,10 +86,10 @@ function unreachable(server: string, error: unknown): Finding {
   const message = error instanceof Error ? error.message : String(error);
   if (isApiError(error, "Unauthorized"))
     return fail("server", `${server} does not accept your credentials: ${message}`, "log in again, or choose another --context");
-  if (error instanceof ConnectionError)
+  if (error instanceof UnreachableError)
     return fail(
       "server",
-      `${server} does not answer: ${message}`,
+      `${server} does not answer: ${error.what}`,
       "see whether kube-apiserver runs, and whether the address, the network, the proxy and the --context are right",
     );
   return fail("server", `${server} gave no version: ${message}`, "see whether this is the address of a Kubernetes API server");

@@ -157,7 +157,11 @@ interface DoctorCheck {
 export interface Report {
   /** Without a line break at the end. */
   readonly text: string;
+  /** The same with all there is, for `-o wide`. Default: the text. */
+  readonly wide?: string;
   readonly data: unknown;
+  /** What `keyturn diff` compares is not the same. */
+  readonly differs?: boolean;
 }
 
 // Who Keyturn is in a cluster.

@@ -13,6 +13,8 @@ export interface Flag<T = unknown> {
   readonly name: string;
   /** One letter that can be typed instead, such as `n` for `-n`. */
   readonly short?: string;
+  /** The heading it stands under in `--help`. Default: the controller's that it belongs to, or none. */
+  readonly group?: string;
   /** One sentence for `--help` and the reference. */
   readonly help: string;
   /** What stands for the value in `--help`, such as `ADDRESS`. */
@@ -68,6 +70,7 @@ export function flagOfWord(word: string, flags: readonly Flag[]): Flag | undefin
 interface Described {
   readonly name: string;
   readonly short?: string;
+  readonly group?: string;
   readonly help: string;
   readonly placeholder?: string;
   readonly legacyVariable?: string;

@@ -333,11 +333,23 @@ export function inNamespace({ namespace }: Pick<ObjectRef, "namespace">): readon
   return namespace === "" ? [] : ["-n", namespace];
 }
 
-export function pauseCommand(ref: ObjectRef): CommandView {
-  return {
-    what: "leave it as it is for now",
-    command: shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${pausedAnnotation}=true`,
-  };
+/** How to pause it; if it is paused, how to end that. */
+export function pauseCommands(ref: ObjectRef, reason: string): readonly CommandView[] {
+  const { resource, name } = ref;
+  const where = inNamespace(ref);
+  return reason === pausedReason
+    ? [
+        {
+          what: "resume it, unless its namespace is paused",
+          command: shellCommand`kubectl annotate ${resource} ${name} ${where} ${pausedAnnotation}-`,
+        },
+      ]
+    : [
+        {
+          what: "leave it as it is for now",
+          command: shellCommand`kubectl annotate ${resource} ${name} ${where} --overwrite ${pausedAnnotation}=true`,
+        },
+      ];
 }
 
 /** That something happened at that time, if that is known. */

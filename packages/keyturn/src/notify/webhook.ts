@@ -113,25 +113,29 @@ export type NotificationFormat = (typeof notificationFormats)[number];
 export const notifyFlags = {
   notifyUrlFile: textFlag({
     name: "notify.url-file",
+    group: "Notifications",
     placeholder: "FILE",
     help: "a file with the URL of a webhook that is notified of what happens; the URL is a secret, and is read anew when the file changes; otherwise nobody is notified",
   }),
   notifyAllowHttp: switchFlag({
     name: "notify.allow-http",
+    group: "Notifications",
     default: false,
     help: "notify a webhook whose URL is http too: whoever is on the way can read the notifications, and the secret in the URL",
   }),
   notifyFormat: choiceFlag({
     name: "notify.format",
+    group: "Notifications",
     choices: notificationFormats,
     default: "generic",
     help: "generic: a JSON object with all there is to know; slack: a text, as Slack, Mattermost and Rocket.Chat take it",
   }),
   notifyEvents: choiceFlag({
     name: "notify.events",
+    group: "Notifications",
     choices: notifiedEvents,
     default: "life",
     help: "warnings: what is wrong; life: that, and what happens to credentials; all: every Event",
   }),
-  notifyCluster: textFlag({ name: "notify.cluster", placeholder: "NAME", help: "the name of this cluster in notifications" }),
+  notifyCluster: textFlag({ name: "notify.cluster", group: "Notifications", placeholder: "NAME", help: "the name of this cluster in notifications" }),
 };

@@ -79,7 +79,7 @@ it("cuts a long list, and says so", () => {
   const many = Array.from({ length: 25 }, (_, index) => report({ name: `t${index}`, health: "failed", reason: "Conflict" }));
   const text = overviewText(statusWith({ rotate: many }), plain);
   expect(text).toContain("NEEDS ATTENTION (25)");
-  expect(text).toContain("… and 5 more; -o json has them all");
+  expect(text).toContain("… and 5 more; -o wide shows them all");
 });
 
 it("has the same words in colour", () => {

@@ -33,8 +33,24 @@ export function overviewText(status: CredentialStatus, paint: Paint): string {
   return sections([stagesTable(status, paint), concernsText(status, paint), upcomingText(status, paint), notesOf(status)]);
 }
 
+/** The overview, with all of what needs attention or comes next, and every object besides. */
+export function wideText(status: CredentialStatus, paint: Paint): string {
+  const all = Number.POSITIVE_INFINITY;
+  return sections([
+    stagesTable(status, paint),
+    objectsTable(status, paint),
+    concernsText(status, paint, all),
+    upcomingText(status, paint, all),
+    notesOf(status),
+  ]);
+}
+
 /** One credential: every object that is about it, step by step. */
 export function credentialText(status: CredentialStatus, paint: Paint): string {
+  return sections([objectsTable(status, paint), concernsText(status, paint), notesOf(status)]);
+}
+
+function objectsTable(status: CredentialStatus, paint: Paint): string {
   const rows = placed(status).map(({ step, report }) => [
     step,
     placeOf(report),
@@ -45,7 +61,7 @@ export function credentialText(status: CredentialStatus, paint: Paint): string {
     report.next ? `${nextText(report.next.atMs, status.atMs)} ${report.next.what}` : "-",
   ]);
   const header = ["STEP", "OBJECT", "HEALTH", "REASON", "SINCE", "DETAIL", "NEXT"].map((title) => paint("strong", title));
-  return sections([renderRows([header, ...rows]), concernsText(status, paint), notesOf(status)]);
+  return rows.length === 0 ? "" : renderRows([header, ...rows]);
 }
 
 /** An object's place and how it fares, in one line. */
@@ -92,7 +108,7 @@ export function leadersText(stage: StageStatus, status: Pick<CredentialStatus, "
   return [...new Set(texts)].join(", ");
 }
 
-function concernsText(status: CredentialStatus, paint: Paint): string {
+function concernsText(status: CredentialStatus, paint: Paint, most = maxConcerns): string {
   const doubts = status.steps.flatMap(({ step, objects, doubts: all }) =>
     all.flatMap((doubt) => {
       const { message, outdates: reason } = doubt;
@@ -104,9 +120,9 @@ function concernsText(status: CredentialStatus, paint: Paint): string {
   if (count === 0) return "";
   const lines = [
     ...doubts.flatMap(({ step, reason, message }) => [`  ${step}: ${paint(tones.unknown, reason)}`, `    ${message}`]),
-    ...concerns.slice(0, maxConcerns).flatMap((concern) => concernLines(concern, status.atMs, paint)),
+    ...concerns.slice(0, most).flatMap((concern) => concernLines(concern, status.atMs, paint)),
   ];
-  const rest = concerns.length > maxConcerns ? [`  … and ${concerns.length - maxConcerns} more; -o json has them all`] : [];
+  const rest = concerns.length > most ? [`  … and ${concerns.length - most} more; -o wide shows them all`] : [];
   return [paint("strong", `NEEDS ATTENTION (${count})`), ...lines, ...rest].join("\n");
 }
 
@@ -115,11 +131,11 @@ function concernLines({ step, report }: Placed, nowMs: number, paint: Paint): re
   return [`  ${step}: ${placeOf(report)} ${paint(tones[report.health], report.reason)}${since}`, `    ${report.message}`];
 }
 
-function upcomingText(status: CredentialStatus, paint: Paint): string {
+function upcomingText(status: CredentialStatus, paint: Paint, most = maxUpcoming): string {
   const upcoming = upcomingOf(status).filter(({ next }) => next.atMs >= status.atMs);
   if (upcoming.length === 0) return "";
   const lines = upcoming
-    .slice(0, maxUpcoming)
+    .slice(0, most)
     .map(({ step, report, next }) => `  ${nextText(next.atMs, status.atMs)}  ${step}: ${placeOf(report)} ${next.what}`);
   return [paint("strong", "NEXT"), ...lines].join("\n");
 }

@@ -8,7 +8,7 @@ import {
   type ObjectRef,
   shellCommand,
 } from "@keyturn/dashboard/contract";
-import type { DeepReadonly, Kind, KubeObject, Stored } from "@keyturn/runtime";
+import { DaemonSet, type DeepReadonly, Deployment, type Kind, type KubeObject, resourceOf, StatefulSet, type Stored } from "@keyturn/runtime";
 import type { FlagReader } from "../feature/feature.ts";
 import type { Flag } from "../feature/flag.ts";
 import {
@@ -266,6 +266,9 @@ export function workloadRow(record: WorkloadRecord): ObjectRecord {
   });
 }
 
+/** What `kubectl rollout` knows. */
+const watchable: ReadonlySet<string> = new Set([Deployment, StatefulSet, DaemonSet].map(resourceOf));
+
 export function workloadStory(view: RolloutView, ref: ObjectRef, record: WorkloadRecord): ObjectStory {
   const { resource, name } = ref;
   const where = inNamespace(ref);
@@ -273,7 +276,9 @@ export function workloadStory(view: RolloutView, ref: ObjectRef, record: Workloa
     history: happened(record.restartedMs, `was restarted ${view.restartedFor}`),
     commands: [
       { what: "what would be restarted", command: shellCommand`keyturn plan ${view.step} ${where}` },
-      { what: "how its rollout fares", command: shellCommand`kubectl rollout status ${resource}/${name} ${where}` },
+      ...(watchable.has(resource)
+        ? [{ what: "how its rollout fares", command: shellCommand`kubectl rollout status ${resource}/${name} ${where}` }]
+        : []),
       view.leaveAlone(ref),
     ],
   };

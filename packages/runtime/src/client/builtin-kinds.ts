@@ -1,6 +1,8 @@
 // The Kubernetes kinds that operators use, with the fields that they use. Anything else about an object is still there, only not typed.
 import { defineKind, type KubeObject, type ObjectMeta } from "./kind.ts";
 
+const core = { group: "", version: "v1" } as const;
+
 /** A condition in an object's status. */
 export interface Condition {
   readonly type: string;
@@ -38,20 +40,22 @@ export interface Secret extends KubeObject {
   readonly stringData?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
 }
-export const Secret = defineKind<Secret>({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true });
+export const Secret = defineKind<Secret>({ ...core, kind: "Secret", plural: "secrets", namespaced: true });
 
+/** Settings as text or bytes, for pods to read. */
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
   /** Base64. */
   readonly binaryData?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
 }
-export const ConfigMap = defineKind<ConfigMap>({ group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
+export const ConfigMap = defineKind<ConfigMap>({ ...core, kind: "ConfigMap", plural: "configmaps", namespaced: true });
 
+/** A space for names, and for rights. */
 export interface Namespace extends KubeObject {
   readonly status?: { readonly phase?: "Active" | "Terminating" };
 }
-export const Namespace = defineKind<Namespace>({ group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false });
+export const Namespace = defineKind<Namespace>({ ...core, kind: "Namespace", plural: "namespaces", namespaced: false });
 
 interface ServicePort {
   readonly name?: string;
@@ -59,6 +63,7 @@ interface ServicePort {
   readonly targetPort?: number | string;
   readonly protocol?: "TCP" | "UDP" | "SCTP";
 }
+/** One address for the pods that it selects. */
 export interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: "ClusterIP" | "NodePort" | "LoadBalancer" | "ExternalName";
@@ -70,21 +75,17 @@ export interface Service extends KubeObject {
     readonly ipFamilyPolicy?: string;
   };
 }
-export const Service = defineKind<Service>({ group: "", version: "v1", kind: "Service", plural: "services", namespaced: true });
+export const Service = defineKind<Service>({ ...core, kind: "Service", plural: "services", namespaced: true });
 
+/** Who a pod is to the API server. */
 export interface ServiceAccount extends KubeObject {
   readonly secrets?: readonly ObjectReference[];
   readonly imagePullSecrets?: readonly { readonly name: string }[];
   readonly automountServiceAccountToken?: boolean;
 }
-export const ServiceAccount = defineKind<ServiceAccount>({
-  group: "",
-  version: "v1",
-  kind: "ServiceAccount",
-  plural: "serviceaccounts",
-  namespaced: true,
-});
+export const ServiceAccount = defineKind<ServiceAccount>({ ...core, kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true });
 
+/** A folder that containers of a pod can mount. */
 export interface Volume {
   readonly name: string;
   readonly secret?: { readonly secretName?: string; readonly optional?: boolean };
@@ -93,6 +94,7 @@ export interface Volume {
     readonly sources?: readonly { readonly secret?: { readonly name?: string }; readonly configMap?: { readonly name?: string } }[];
   };
 }
+/** One container of a pod. */
 export interface Container {
   readonly name: string;
   readonly image?: string;
@@ -104,6 +106,7 @@ export interface Container {
   readonly ports?: readonly { readonly containerPort: number; readonly name?: string; readonly protocol?: string }[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
 }
+/** What a pod is made of. */
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
@@ -112,6 +115,7 @@ export interface PodSpec {
   readonly nodeName?: string;
   readonly restartPolicy?: "Always" | "OnFailure" | "Never";
 }
+/** What a workload makes its pods from. */
 export interface PodTemplateSpec {
   readonly metadata?: ObjectMeta;
   readonly spec?: PodSpec;
@@ -129,6 +133,7 @@ interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
   readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string };
 }
+/** Containers that run together on one node. */
 export interface Pod extends KubeObject {
   readonly spec?: PodSpec;
   readonly status?: {
@@ -140,8 +145,9 @@ export interface Pod extends KubeObject {
     readonly initContainerStatuses?: readonly ContainerStatus[];
   };
 }
-export const Pod = defineKind<Pod>({ group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true });
+export const Pod = defineKind<Pod>({ ...core, kind: "Pod", plural: "pods", namespaced: true });
 
+/** A machine that runs pods. */
 export interface Node extends KubeObject {
   readonly spec?: {
     readonly unschedulable?: boolean;
@@ -152,7 +158,7 @@ export interface Node extends KubeObject {
     readonly addresses?: readonly { readonly type: string; readonly address: string }[];
   };
 }
-export const Node = defineKind<Node>({ group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false });
+export const Node = defineKind<Node>({ ...core, kind: "Node", plural: "nodes", namespaced: false });
 
 /** events.k8s.io/v1. `eventTime` and the series' time are MicroTimes. */
 export interface Event extends KubeObject {
@@ -183,6 +189,7 @@ export const Lease = defineKind<Lease>({ group: "coordination.k8s.io", version: 
 
 // The built-in kinds of those who set a cluster up: its rights, its custom kinds and its admission webhooks.
 
+/** One version of a custom kind. */
 export interface CustomResourceDefinitionVersion {
   readonly name: string;
   readonly served: boolean;
@@ -191,6 +198,7 @@ export interface CustomResourceDefinitionVersion {
   readonly subresources?: { readonly status?: object; readonly scale?: object };
   readonly additionalPrinterColumns?: readonly unknown[];
 }
+/** Declares a custom kind to the API server. */
 export interface CustomResourceDefinition extends KubeObject {
   readonly spec: {
     readonly group: string;
@@ -224,13 +232,16 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
   readonly verbs: readonly string[];
 }
+/** Rights within one namespace. */
 export interface Role extends KubeObject {
   readonly rules?: readonly PolicyRule[];
 }
+/** Rights that hold in every namespace, or that bindings give in one. */
 export interface ClusterRole extends KubeObject {
   readonly rules?: readonly PolicyRule[];
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelector[] };
 }
+/** Gives the rights of a Role or a ClusterRole within one namespace. */
 export interface RoleBinding extends KubeObject {
   readonly roleRef: { readonly apiGroup: string; readonly kind: "Role" | "ClusterRole"; readonly name: string };
   readonly subjects?: readonly {
@@ -240,6 +251,7 @@ export interface RoleBinding extends KubeObject {
     readonly apiGroup?: string;
   }[];
 }
+/** Gives the rights of a ClusterRole in the whole cluster. */
 export type ClusterRoleBinding = RoleBinding;
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
@@ -263,6 +275,7 @@ export interface WebhookRule {
   /** Default `*`. */
   readonly scope?: "Cluster" | "Namespaced" | "*";
 }
+/** One webhook that may change objects before they are stored. */
 export interface MutatingWebhook {
   readonly name: string;
   readonly clientConfig: {
@@ -283,6 +296,7 @@ export interface MutatingWebhook {
   /** CEL; all must hold. */
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
 }
+/** Webhooks that may change objects before they are stored. */
 export interface MutatingWebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly MutatingWebhook[];
 }
@@ -320,6 +334,7 @@ export const SelfSubjectAccessReview = defineKind<SelfSubjectAccessReview>({
 
 // The built-in kinds that run pods, and what leads traffic to them.
 
+/** Runs a number of equal pods, and replaces them step by step. */
 export interface Deployment extends KubeObject {
   readonly spec?: {
     readonly replicas?: number;
@@ -339,6 +354,7 @@ export interface Deployment extends KubeObject {
 }
 export const Deployment = defineKind<Deployment>({ group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true });
 
+/** Runs pods that keep their names and their volumes. */
 export interface StatefulSet extends KubeObject {
   readonly spec?: {
     readonly replicas?: number;
@@ -360,6 +376,7 @@ export interface StatefulSet extends KubeObject {
 }
 export const StatefulSet = defineKind<StatefulSet>({ group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true });
 
+/** Runs a pod on every node that it selects. */
 export interface DaemonSet extends KubeObject {
   readonly spec?: {
     readonly selector: LabelSelector;
@@ -377,12 +394,14 @@ export interface DaemonSet extends KubeObject {
 }
 export const DaemonSet = defineKind<DaemonSet>({ group: "apps", version: "v1", kind: "DaemonSet", plural: "daemonsets", namespaced: true });
 
+/** Runs a number of equal pods; Deployments make them. */
 export interface ReplicaSet extends KubeObject {
   readonly spec?: { readonly replicas?: number; readonly selector: LabelSelector; readonly template?: PodTemplateSpec };
   readonly status?: { readonly observedGeneration?: number; readonly replicas?: number; readonly readyReplicas?: number };
 }
 export const ReplicaSet = defineKind<ReplicaSet>({ group: "apps", version: "v1", kind: "ReplicaSet", plural: "replicasets", namespaced: true });
 
+/** Runs pods until enough of them have succeeded. */
 export interface Job extends KubeObject {
   readonly spec?: {
     readonly template: PodTemplateSpec;
@@ -409,6 +428,7 @@ interface IngressRule {
   readonly host?: string;
   readonly http?: { readonly paths: readonly { readonly path?: string; readonly pathType: string; readonly backend: IngressBackend }[] };
 }
+/** Leads HTTP from outside to Services. */
 export interface Ingress extends KubeObject {
   readonly spec?: {
     readonly ingressClassName?: string;
@@ -417,10 +437,4 @@ export interface Ingress extends KubeObject {
     readonly rules?: readonly IngressRule[];
   };
 }
-export const Ingress = defineKind<Ingress>({
-  group: "networking.k8s.io",
-  version: "v1",
-  kind: "Ingress",
-  plural: "ingresses",
-  namespaced: true,
-});
+export const Ingress = defineKind<Ingress>({ group: "networking.k8s.io", version: "v1", kind: "Ingress", plural: "ingresses", namespaced: true });

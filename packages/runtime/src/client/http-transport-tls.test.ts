@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TlsOptions, type TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createAuthority, issueCertificate, signCertificate } from "../testing/x509.ts";
+import { createAuthority, issueCertificate, signCertificate } from "../x509.ts";
 import { fixedCredentials, type Credentials, type TlsMaterial } from "./auth/credentials.ts";
 import { createHttpTransport, type HttpTransportOptions } from "./http/http-transport.ts";
 import { patiently, startLocalServer, textOf } from "./local-server.fixture.ts";

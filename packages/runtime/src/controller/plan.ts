@@ -39,7 +39,15 @@ export type Step<Look = never, Action = never> =
 /** A change of an object that is kept on an owner's behalf. One that is not this owner's is never touched. */
 export type Write =
   /** Server-side apply. Not sent if `live` shows that nothing would change; without `live` the object is looked up first. */
-  | ({ readonly verb: "apply"; readonly kind: Kind; readonly object: KubeObject; readonly owner: Owner; readonly live?: Live } & StepOptions)
+  | ({
+      readonly verb: "apply";
+      readonly kind: Kind;
+      readonly object: KubeObject;
+      readonly owner: Owner;
+      readonly live?: Live;
+      /** What words about a failure have in the place of a name that is another at every try: with it, each would be news. Default: the name. */
+      readonly nameInWords?: string;
+    } & StepOptions)
   | ({ readonly verb: "delete"; readonly kind: Kind; readonly name: ObjectName; readonly owner: Owner } & StepOptions);
 
 /** What a step that changes something says of itself. */

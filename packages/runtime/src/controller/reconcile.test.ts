@@ -306,6 +306,26 @@ describe("a write that fails", () => {
     expect(JSON.stringify(rig.status("a"))).toContain(`refused for the ${before + 1}. time`);
   });
 
+  test.each([
+    ["passing", unavailable],
+    ["refused", forbidden],
+    ["a conflict", conflict],
+  ])("of an object whose name is another at every try is told once, in words without the name (%s)", async (_, refusal) => {
+    rig.put("a", { text: "one" });
+    rig.refuse = refusing(isMap, refusal);
+    let tries = 0;
+    const plan = (): Plan => {
+      const object = { metadata: { namespace: "default", name: `map-${++tries}` }, data: {} };
+      const owner = { kind: Widget, name: { namespace: "default", name: "a" } };
+      return { steps: [{ verb: "apply", kind: ConfigMap, object, owner, live: { seen: "absent" }, nameInWords: "map-…" }], status: [] };
+    };
+    rig.start(widgets({}, { plan }));
+    const requests = await rig.during(300_000);
+    expect(tries).toBeGreaterThan(5);
+    expect(rig.events.map(({ message }) => message)).toEqual([expect.stringContaining("configmaps default/map-…")]);
+    expect(requests.filter((request) => request.endsWith("/status"))).toEqual(["PATCH widgets/a/status"]);
+  });
+
   test("because the name is taken is told, and goes on by itself within five minutes of when the other goes, although no watch shows that", async () => {
     rig.put("a", { text: "one" });
     rig.putForeign("a");

@@ -309,7 +309,14 @@ class Engine<O, L, A, P extends Plan<L, A>> {
     const { operator, controller } = this.#scope;
     const writer = ownedWriter({ client, operator, controller, owner: step.owner, signal });
     if (step.verb === "delete") return writer.remove(step.kind, step.name);
-    return (await writer.apply(step.kind, step.object, step.live)) !== "unchanged";
+    const { kind, object, live, nameInWords } = step;
+    try {
+      return (await writer.apply(kind, object, live)) !== "unchanged";
+    } catch (error) {
+      const { name } = object.metadata;
+      if (nameInWords !== undefined && name && error instanceof Error) error.message = error.message.replaceAll(name, nameInWords);
+      throw error;
+    }
   }
 
   /** Undefined if the error concerns the whole run. */

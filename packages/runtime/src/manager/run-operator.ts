@@ -16,11 +16,13 @@ import type { ControllerDefinition } from "../controller/controller.ts";
 import { outcomeCondition } from "../controller/outcome-condition.ts";
 import type { Operator } from "../controller/owned-objects.ts";
 import { SeriesEventRecorder } from "../observe/events.ts";
-import { controllerCheck, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
+import { BindError, controllerCheck, type SecureScrapes, startHealthServer, startHeartbeat, watchCheck } from "../observe/health.ts";
 import { createLogger, type Logger } from "../observe/logger.ts";
 import { createMetrics, type RuntimeMetrics } from "../observe/metrics.ts";
 import { safeErrorSummary } from "../observe/redaction.ts";
 import { controllerMetrics, observeCaches, observeProcess, observeWatches, requestMetrics } from "../observe/runtime-metrics.ts";
+import { ScrapeGate } from "../observe/scrape-gate.ts";
+import { type CertificateFiles, certificateFromFiles, selfSignedCertificate } from "../observe/serving-certificate.ts";
 import { type Random, systemRandom } from "../random.ts";
 import { installationKey } from "./installation-key.ts";
 import type { LeaseTimes } from "./lease-elector.ts";
@@ -80,6 +82,11 @@ export interface OperatorOptions {
   readonly dryRun?: boolean;
   /** Where `/metrics` is served, such as `:8080`. Default `0`: nowhere. */
   readonly metricsBindAddress?: string;
+  /**
+   * Serves `/metrics` by HTTPS, only to those who have a bearer token of the cluster and may `get` the path /metrics; with a certificate from files, or one
+   * that the process signs itself. Default: by HTTP, to everybody.
+   */
+  readonly secureMetrics?: { readonly certificate?: CertificateFiles };
   /** Where `/healthz` and `/readyz` are served, such as `:8081`. Default `0`: nowhere. */
   readonly healthBindAddress?: string;
   /** Default JSON lines on standard output. */
@@ -141,16 +148,27 @@ export function stopSignal(): AbortSignal {
 
 /**
  * Ends the process on an error that nobody caught, as Node does, which would print the error's words and the line of code: either may hold a secret. Whoever
- * listens for such errors already is left to it. Returns what takes this back.
+ * listens for such errors already is left to it. Disposing of what is returned takes this back.
  */
-function endOnUncaught(log: Logger): () => void {
-  if (process.listenerCount("uncaughtException") > 0) return () => undefined;
+function endOnUncaught(log: Logger): Disposable {
+  if (process.listenerCount("uncaughtException") > 0) return { [Symbol.dispose]() {} };
   const onUncaught = (error: unknown): void => {
     log.error({ ...safeErrorSummary(error) }, "an error that nobody caught ends the process");
     process.exit(1);
   };
   process.on("uncaughtException", onUncaught);
-  return () => void process.off("uncaughtException", onUncaught);
+  return { [Symbol.dispose]: () => void process.off("uncaughtException", onUncaught) };
+}
+
+/** Ends the last first, and each of them whatever the others do. Node 22 has no `AsyncDisposableStack`. */
+async function endAll(started: AsyncDisposable[]): Promise<void> {
+  const last = started.pop();
+  if (!last) return;
+  try {
+    await last[Symbol.asyncDispose]();
+  } finally {
+    await endAll(started);
+  }
 }
 
 /** How long Events that are still to be written may hold up the end. */
@@ -161,8 +179,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const { operator, connection, clock = systemClock, random = systemRandom, env = process.env, dryRun = false } = options;
   const slice = sharedTimeSlice(clock);
   const log = options.log ?? createLogger();
-  using stopEnding = new DisposableStack();
-  stopEnding.defer(endOnUncaught(log));
+  using _ending = endOnUncaught(log);
   const metrics = createMetrics();
   const { maxHeadBytes, ...bodyLimits } = options.answerLimits ?? {};
   const wire =
@@ -206,20 +223,23 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   observeWatches(metrics, () => caches.statuses());
   observeCaches(metrics, () => caches.statuses());
   const stopObserving = observeProcess(metrics, { version: options.version ?? "unknown" });
-  await using runnables = new AsyncDisposableStack();
+  const started: AsyncDisposable[] = [];
+  await using runnables = { [Symbol.asyncDispose]: () => endAll(started) };
   for (const runnable of options.runnables ?? []) {
     const onEvent = (listener: (event: Event) => void): void => recorder.subscribe(listener);
     const controllers = (): readonly ControllerStatus[] => manager.statuses();
     const host = { caches, client: direct, clock, random, log, metrics, namespaces: options.namespaces ?? [], controllers, onEvent };
-    runnables.use(await runnable.start(host));
+    started.push(await runnable.start(host));
   }
   const heartbeat = startHeartbeat(clock);
+  const scrapes = options.secureMetrics && (await secureScrapes(options.secureMetrics, { client: direct, clock, log }));
   const server = await startHealthServer({
     healthBindAddress: options.healthBindAddress ?? "0",
     metricsBindAddress: options.metricsBindAddress ?? "0",
     liveness: [heartbeat.check],
     readiness: [watchCheck(() => caches.statuses()), controllerCheck(() => manager.statuses())],
     metrics,
+    ...(scrapes && { scrapes }),
     log,
   });
   try {
@@ -237,8 +257,22 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   } finally {
     heartbeat.stop();
     stopObserving();
-    await runnables.disposeAsync();
+    await runnables[Symbol.asyncDispose]();
     await server.close();
     transport.close();
   }
+}
+
+/** Rejects with a `BindError` for files that hold no certificate. */
+async function secureScrapes(
+  { certificate: files }: NonNullable<OperatorOptions["secureMetrics"]>,
+  host: { readonly client: Client; readonly clock: Clock; readonly log: Logger },
+): Promise<SecureScrapes> {
+  const gate = new ScrapeGate(host);
+  if (!files) return { certificate: selfSignedCertificate(host.clock), gate };
+  const certificate = await certificateFromFiles(files, host).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new BindError(`cannot serve metrics by HTTPS with ${files.certificate} and ${files.key}: ${reason}`, { cause: error });
+  });
+  return { certificate, gate };
 }

@@ -2,15 +2,21 @@
 import type { RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 
+/** Tells open connections apart; the same for the connection and for what is encrypted within it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
 /**
  * At most `most` connections are open at a time. One that comes is always taken; for it, another one is closed: of the address with the most
  * connections, one that is not being answered rather than one that is, and the oldest of those. `Server.maxConnections` would refuse the new one, so that
- * whoever holds that many open, idle, keeps everybody else out.
+ * whoever holds that many open, idle, keeps everybody else out. Returns what ends them all, also those whose encryption has not begun, of which the server
+ * itself does not know.
  */
-export function limitConnections(server: Server, most: number): void {
+export function limitConnections(server: Server, most: number): () => void {
   /** By address, in the order in which they were opened. */
   const open = new Map<string, Set<Socket>>();
-  const answering = new Set<Socket>();
+  const answering = new Set<string>();
   let count = 0;
   server.on("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? "";
@@ -28,9 +34,13 @@ export function limitConnections(server: Server, most: number): void {
     socket.once("close", forget);
   });
   server.on("request", ({ socket }, response) => {
-    answering.add(socket);
-    response.once("close", () => answering.delete(socket));
+    const peer = peerOf(socket);
+    answering.add(peer);
+    response.once("close", () => answering.delete(peer));
   });
+  return () => {
+    for (const sockets of open.values()) for (const socket of sockets) socket.destroy();
+  };
 }
 
 /**
@@ -57,11 +67,11 @@ function largest(groups: Iterable<ReadonlySet<Socket>>): ReadonlySet<Socket> {
   return found;
 }
 
-function oldestOf(sockets: ReadonlySet<Socket>, answering: ReadonlySet<Socket>): Socket | undefined {
+function oldestOf(sockets: ReadonlySet<Socket>, answering: ReadonlySet<string>): Socket | undefined {
   let first: Socket | undefined;
   for (const socket of sockets) {
     if (socket.destroyed) continue;
-    if (!answering.has(socket)) return socket;
+    if (!answering.has(peerOf(socket))) return socket;
     first ??= socket;
   }
   return first;

@@ -1,12 +1,15 @@
 // Probes and scrapes: what `/healthz`, `/readyz` and `/metrics` say, and the servers that say it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { WatchStatus } from "../cache/caches.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { limitConnections, oneAtATime } from "./connection-limit.ts";
 import type { Logger } from "./logger.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import { redactText } from "./redaction.ts";
+import type { ScrapeGate } from "./scrape-gate.ts";
+import type { ServingCertificate } from "./serving-certificate.ts";
 
 /** One line of a report. `failed` makes the whole report fail, `waiting` is only shown. */
 interface HealthLine {
@@ -106,9 +109,17 @@ export interface HealthServerOptions {
   readonly liveness: readonly HealthCheck[];
   readonly readiness: readonly HealthCheck[];
   readonly metrics: RuntimeMetrics;
+  /** Serves /metrics by HTTPS, to those whom the gate lets in; on an address of their own. Default: by HTTP, to everybody. */
+  readonly scrapes?: SecureScrapes;
   /** More pages beside the probes, by path, such as `/status`; each is made when it is asked for. Default none. */
   readonly pages?: Readonly<Record<string, () => { readonly type: string; readonly body: string }>>;
   readonly log: Logger;
+}
+
+/** Metrics for those who may read them. */
+export interface SecureScrapes {
+  readonly certificate: ServingCertificate;
+  readonly gate: ScrapeGate;
 }
 
 /** Running servers. */
@@ -129,12 +140,13 @@ export class BindError extends Error {
   }
 }
 
-type Handler = (query: URLSearchParams) => Promise<ProbeResponse> | ProbeResponse;
+type Handler = (query: URLSearchParams, request: IncomingMessage) => Promise<ProbeResponse> | ProbeResponse;
 
 interface ProbeResponse {
   readonly status: number;
   readonly type: string;
   readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Probes and scrapers are few; whoever opens more is neither. */
@@ -144,22 +156,25 @@ const plainText = "text/plain; charset=utf-8";
 
 /** Starts the servers; rejects with a `BindError` if an address cannot be had. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, pages = {}, log } = options;
+  const { healthBindAddress, metricsBindAddress, liveness, readiness, metrics, scrapes: secure, pages = {}, log } = options;
   const probes: Readonly<Record<string, Handler>> = {
     ...Object.fromEntries(Object.entries(pages).map(([path, page]) => [path, (): ProbeResponse => Object.assign({ status: 200 }, page())])),
     "/healthz": (query) => probeResponse(liveness, query),
     "/readyz": (query) => probeResponse(readiness, query),
   };
-  const scrapes: Readonly<Record<string, Handler>> = {
-    "/metrics": shared(async () => ({ status: 200, type: metrics.registry.contentType, body: Buffer.from(await metrics.text()) })),
-  };
-  if (healthBindAddress === metricsBindAddress) {
+  const text = shared(async () => ({ status: 200, type: metrics.registry.contentType, body: Buffer.from(await metrics.text()) }));
+  const scrapes: Readonly<Record<string, Handler>> = { "/metrics": secure ? guarded(text, secure.gate) : text };
+  const same = healthBindAddress === metricsBindAddress ? parseBindAddress(healthBindAddress) : undefined;
+  // A port that the system chooses is another one for each of them.
+  if (secure && same?.type === "listen" && same.port !== 0)
+    throw new BindError(`metrics by HTTPS and health probes cannot both be served on ${metricsBindAddress}: choose another address for one of them`);
+  if (same && !secure) {
     const server = await listen("health probes and metrics", healthBindAddress, { routes: { ...probes, ...scrapes }, log });
     return { healthUrl: server?.url, metricsUrl: server?.url, close: async () => server?.close() };
   }
   const health = await listen("health probes", healthBindAddress, { routes: probes, log });
   try {
-    const scrape = await listen("metrics", metricsBindAddress, { routes: scrapes, log });
+    const scrape = await listen("metrics", metricsBindAddress, { routes: scrapes, log, ...(secure && { certificate: secure.certificate }) });
     return {
       healthUrl: health?.url,
       metricsUrl: scrape?.url,
@@ -177,6 +192,16 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (underWay ??= make().finally(() => (underWay = undefined)));
 }
 
+/** For those whom the gate lets in. */
+function guarded(text: () => Promise<ProbeResponse>, gate: ScrapeGate): Handler {
+  return async (_query, request) => {
+    const refusal = await gate.refusal(request);
+    if (!refusal) return text();
+    const headers: Record<string, string> = refusal.status === 401 ? { "www-authenticate": 'Bearer realm="metrics"' } : {};
+    return { status: refusal.status, type: plainText, body: `${refusal.text}\n`, headers };
+  };
+}
+
 function probeResponse(checks: readonly HealthCheck[], query: URLSearchParams): ProbeResponse {
   const { ok, text } = healthReport(checks, query.has("verbose"));
   return { status: ok ? 200 : 503, type: plainText, body: text };
@@ -190,23 +215,24 @@ interface Listening {
 interface Service {
   readonly routes: Readonly<Record<string, Handler>>;
   readonly log: Logger;
+  /** Default: without encryption. */
+  readonly certificate?: ServingCertificate;
 }
 
-async function listen(purpose: string, bindAddress: string, { routes, log }: Service): Promise<Listening | undefined> {
+async function listen(purpose: string, bindAddress: string, { routes, log, certificate }: Service): Promise<Listening | undefined> {
   const address = parseBindAddress(bindAddress);
   if (address.type === "off") return undefined;
   // Node looks only every half minute for requests that take too long to arrive, by default.
   const limits = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 5000, maxHeaderSize: 8192 };
-  const server = createServer(
-    limits,
-    oneAtATime((request, response) => {
-      answer(request, response, routes).catch((error: unknown) => {
-        log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
-        response.destroy();
-      });
-    }),
-  );
-  limitConnections(server, maxConnections);
+  const onRequest = oneAtATime((request, response) => {
+    answer(request, response, routes).catch((error: unknown) => {
+      log.error({ err: error, path: request.url }, "could not answer a probe or scrape");
+      response.destroy();
+    });
+  });
+  const secure = certificate && createSecureServer({ ...limits, ...certificate.now, handshakeTimeout: 5000 }, onRequest);
+  const server = secure ?? createServer(limits, onRequest);
+  const endAll = limitConnections(server, maxConnections);
   // One who does not read the answer is cut off as well.
   server.setTimeout(15_000);
   const { host, port } = address;
@@ -217,7 +243,14 @@ async function listen(purpose: string, bindAddress: string, { routes, log }: Ser
     throw new BindError(`cannot listen on ${bindAddress} for ${purpose}: ${bindReason(error)}`, { cause: error });
   }
   server.on("error", (error) => log.error({ err: error }, `the server for ${purpose} failed`));
-  return { url: urlOf(server, host), close: () => closeServer(server) };
+  const following = secure && certificate.follow(secure);
+  return {
+    url: `${secure ? "https" : "http"}://${addressOf(server, host)}`,
+    close() {
+      following?.stop();
+      return closeServer(server, endAll);
+    },
+  };
 }
 
 function bindReason(error: unknown): string {
@@ -228,10 +261,10 @@ function bindReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function urlOf(server: Server, host = "127.0.0.1"): string {
+function addressOf(server: Server, host = "127.0.0.1"): string {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, routes: Service["routes"]): Promise<void> {
@@ -240,9 +273,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
   const reply = (status: number, body: string): ProbeResponse => ({ status, type: plainText, body });
   const allowed = request.method === "GET" || request.method === "HEAD";
   if (!allowed) response.setHeader("allow", "GET, HEAD");
-  const known = handler ? () => handler(searchParams) : () => reply(404, `not found; there are ${Object.keys(routes).join(", ")}\n`);
-  const { status, type, body } = allowed ? await known() : reply(405, "only GET and HEAD are answered\n");
+  const known = handler ? () => handler(searchParams, request) : () => reply(404, `not found; there are ${Object.keys(routes).join(", ")}\n`);
+  const { status, type, body, headers } = allowed ? await known() : reply(405, "only GET and HEAD are answered\n");
   response.writeHead(status, {
+    ...headers,
     // Probes and scrapes come seconds apart, and nothing that follows on the connection is read, be it a body or more requests.
     connection: "close",
     "content-type": type,
@@ -253,10 +287,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server, endAll: () => void): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    server.closeAllConnections();
+    endAll();
   });
 }
 

@@ -1,7 +1,7 @@
 // Asks the API server which declared rights this process, or somebody else, does not have, and says so in words.
 import { SelfSubjectAccessReview } from "../client/builtin-kinds.ts";
 import type { Client } from "../client/client.ts";
-import { defineKind } from "../client/kind.ts";
+import { SubjectAccessReview } from "../client/reviews.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
 
 /** One right: a single verb in a single place. */
@@ -58,16 +58,6 @@ export async function missingAccess(
   return missing;
 }
 
-/** The same question about somebody else, which only some may ask. */
-interface SubjectAccessReview extends SelfSubjectAccessReview {
-  readonly spec: SelfSubjectAccessReview["spec"] & AccessSubject;
-}
-const subjectAccessReview = defineKind<SubjectAccessReview>({
-  ...SelfSubjectAccessReview,
-  kind: "SubjectAccessReview",
-  plural: "subjectaccessreviews",
-});
-
 async function isAllowed(
   client: Client,
   { rule, verb, namespace, name }: SingleRight,
@@ -82,7 +72,7 @@ async function isAllowed(
     ...(name && { name }),
   };
   const review = as
-    ? await client.create(subjectAccessReview, { metadata: {}, spec: { ...as, resourceAttributes } }, {}, signal)
+    ? await client.create(SubjectAccessReview, { metadata: {}, spec: { ...as, resourceAttributes } }, {}, signal)
     : await client.create(SelfSubjectAccessReview, { metadata: {}, spec: { resourceAttributes } }, {}, signal);
   return review.status?.allowed === true;
 }

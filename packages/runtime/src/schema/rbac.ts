@@ -2,6 +2,7 @@
 import type { KubeObject } from "../client/kind.ts";
 import type { AccessRule, Verb } from "../controller/controller.ts";
 import { leaseAccess } from "../manager/lease-elector.ts";
+import { scrapeAccess } from "../observe/scrape-gate.ts";
 
 /** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -178,6 +179,7 @@ export function managerAccess({
   controllerAccess,
   leaderElection = true,
   leases,
+  secureMetrics = false,
 }: {
   readonly operatorNamespace: string;
   /** What the controllers declared: an Event about a cluster-scoped object goes to the namespace `default`. */
@@ -186,6 +188,8 @@ export function managerAccess({
   readonly leaderElection?: boolean;
   /** Their names, so that nobody can take those of other processes. Default: any. */
   readonly leases?: readonly string[];
+  /** Whether it asks who reads its metrics. Default false. */
+  readonly secureMetrics?: boolean;
 }): ManagerAccess {
   const places: Record<string, readonly AccessRule[]> = {};
   const add = (namespace: string, rules: readonly AccessRule[]): void => {
@@ -193,5 +197,5 @@ export function managerAccess({
   };
   if (leaderElection) add(operatorNamespace, leaseAccess(leases));
   if (controllerAccess.some(({ kind }) => !kind.namespaced)) add("default", eventAccess);
-  return { access: eventAccess, accessIn: places };
+  return { access: [...eventAccess, ...(secureMetrics ? scrapeAccess : [])], accessIn: places };
 }

@@ -28,7 +28,7 @@ export {
   octetString,
   sequence,
   signCertificate,
-} from "./x509.ts";
+} from "../x509.ts";
 export {
   type ActiveFault,
   type Disturbance,

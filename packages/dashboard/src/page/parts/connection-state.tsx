@@ -1,7 +1,7 @@
 // What is shown instead of what is not there: whether the page is live, what is not known, and why a list is empty.
 import type { ComponentChildren, JSX } from "preact";
-import { isShown } from "../../contract/index.ts";
-import { doubtWords, limitText, shownNamespaces, useDoubts } from "../doubt.ts";
+import { type Doubt, isShown } from "../../contract/index.ts";
+import { doubtWords, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { usePage } from "../page-state.ts";
 import { HealthMark } from "./health-mark.tsx";
 import { Moment } from "./inline.tsx";
@@ -9,21 +9,24 @@ import { Moment } from "./inline.tsx";
 /** Whether what is shown is live, in a few words. */
 export function ConnectionState(): JSX.Element {
   const { live } = usePage();
-  const { state } = live.connection.value;
+  const connection = live.connection.value;
+  const { state } = connection;
+  const isCut = state === "cut" || (state === "connecting" && connection.cutAtMs !== undefined);
   const doubt = useDoubts().find(({ about }) => about !== "loading");
   const limit = shownNamespaces(live.stages.value);
+  const asked = live.hello.value?.namespaces;
+  const places = limit ?? asked;
+  const where = places === undefined ? "live" : places.length === 1 ? `live in ${places[0]}` : `live in ${places.length} namespaces`;
   const [tone, word] =
     state === "live"
       ? doubt !== undefined
         ? (["degraded", doubtWords[doubt.about].short] as const)
-        : limit !== undefined
-          ? (["unknown", limit.length === 1 ? `live in ${limit[0]}` : `live in ${limit.length} namespaces`] as const)
-          : (["healthy", "live"] as const)
-      : state === "connecting"
-        ? (["paused", "connecting"] as const)
-        : state === "cut"
-          ? (["degraded", "cut off"] as const)
-          : (["unknown", "not in"] as const);
+        : ([limit === undefined ? "healthy" : "unknown", where] as const)
+      : isCut
+        ? (["degraded", doubtWords.page.short] as const)
+        : state === "connecting"
+          ? (["paused", "connecting"] as const)
+          : (["unknown", "signed out"] as const);
   return (
     <span class={`connection tone-${tone}`} role="status" data-state={state}>
       <span class={state === "connecting" ? "connection-dot pulse" : "connection-dot"} aria-hidden="true" />
@@ -41,7 +44,8 @@ export function DoubtStrip(): JSX.Element | null {
   const shown = live.stages.value.filter(isShown).length;
   const doubts = useDoubts().filter(({ about }) => about !== "loading" && about !== "page");
   const limit = shownNamespaces(live.stages.value);
-  if (doubts.length === 0 && limit === undefined) return null;
+  const asked = live.hello.value?.namespaces;
+  if (doubts.length === 0 && limit === undefined && asked === undefined) return null;
   return (
     <aside class="doubt-strip" aria-label="What is not known">
       <ul>
@@ -59,10 +63,12 @@ export function DoubtStrip(): JSX.Element | null {
             </span>
           </li>
         ))}
-        {limit === undefined ? null : (
+        {limit === undefined && asked === undefined ? null : (
           <li key="namespaces">
             <HealthMark health="unknown" quiet />
-            <span class="sentence">{limitText(limit)}</span>
+            <span class="sentence">
+              {limit === undefined ? `shown: ${namespacesText(asked ?? [])}, as asked for; others are not looked at` : limitText(limit)}
+            </span>
           </li>
         )}
       </ul>
@@ -119,12 +125,38 @@ export function EmptyState({
   );
 }
 
+/** None is seen, and there may be some for all that is known. */
+export function UnknownState({
+  what,
+  doubts,
+  command,
+}: {
+  readonly what: string;
+  readonly doubts: readonly Doubt[];
+  readonly command: string;
+}): JSX.Element {
+  if (doubts.every(({ about }) => about === "loading")) return <p class="loading">Loading…</p>;
+  return (
+    <div class="panel empty">
+      <h2>
+        <HealthMark health="unknown" text={`Whether there ${what} is not known`} />
+      </h2>
+      {doubts.map(({ message }) => (
+        <p key={message} class="soft">
+          {message}
+        </p>
+      ))}
+      <pre>{command}</pre>
+    </div>
+  );
+}
+
 /** Things exist, but none as searched for. */
 export function NothingFound(): JSX.Element {
   const { navigation } = usePage();
   return (
     <div class="panel empty">
-      <h2>Nothing is like that</h2>
+      <h2>No matches</h2>
       <button type="button" class="button" onClick={() => navigation.adjust({ search: "", health: "all" })}>
         Show all
       </button>

@@ -77,6 +77,7 @@ export function NowLine({ control }: { readonly control: RangeControl }): JSX.El
 interface LaneRowProps {
   readonly range: TimeRange;
   readonly nowMs: number;
+  readonly knownMs: number;
   readonly selected: string | undefined;
   /** The one bar that Tab leads to. */
   readonly tabStop: string | undefined;
@@ -107,7 +108,7 @@ export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: Dr
       </div>
       <div class="lane-track">
         {track.bands.map((band) => {
-          const placed = placeStretch(band.toMs === undefined ? { ...band, toMs: props.nowMs } : band, props.range);
+          const placed = placeStretch(band.toMs === undefined ? { ...band, toMs: props.knownMs } : band, props.range);
           return placed === undefined ? null : (
             <span key={`${band.kind}${band.fromMs}`} class={`band ${band.kind}`} style={styleOf(placed)} aria-hidden="true" />
           );
@@ -125,8 +126,8 @@ export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: Dr
   );
 }
 
-function BarButton({ bar, range, nowMs, selected, tabStop }: LaneRowProps & { readonly bar: Bar }): JSX.Element | null {
-  const { toMs, aheadFromMs } = splitAtNow(bar, nowMs);
+function BarButton({ bar, range, nowMs, knownMs, selected, tabStop }: LaneRowProps & { readonly bar: Bar }): JSX.Element | null {
+  const { toMs, aheadFromMs } = splitAtNow(bar, knownMs);
   const solid = placeStretch({ fromMs: bar.fromMs, ...(toMs === undefined ? {} : { toMs }) }, range);
   const ahead = aheadFromMs === undefined ? undefined : placeStretch({ ...bar, fromMs: aheadFromMs }, range);
   const place = solid ?? ahead;

@@ -120,10 +120,13 @@ export function Timeline({
   label,
   tracks,
   control,
+  knownMs,
 }: {
   readonly label: string;
   readonly tracks: readonly DrawnTrack[];
   readonly control: RangeControl;
+  /** Until when what is drawn is known to be so; what came after is drawn as what is only expected. */
+  readonly knownMs: number | undefined;
 }): JSX.Element {
   const { navigation } = usePage();
   const { selected } = navigation.route.value;
@@ -202,7 +205,14 @@ export function Timeline({
               {track.type === "group" ? (
                 <GroupRow track={track} />
               ) : (
-                <LaneRow track={track} range={range} nowMs={nowMs} selected={selected} tabStop={tabStop} />
+                <LaneRow
+                  track={track}
+                  range={range}
+                  nowMs={nowMs}
+                  knownMs={Math.min(nowMs, knownMs ?? nowMs)}
+                  selected={selected}
+                  tabStop={tabStop}
+                />
               )}
             </li>
           ))}

@@ -1,9 +1,19 @@
 // The page of one object: how it fares, its conditions, its history, its Events, and what one would type to see the same.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { type ConditionView, type Fact, type ObjectDetail, type ObjectRecord, type ObjectReport, shellCommand } from "../../contract/index.ts";
-import { tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
-import { EmptyState } from "../parts/connection-state.tsx";
+import {
+  type ConditionView,
+  type Doubt,
+  type Fact,
+  type ObjectDetail,
+  type ObjectRecord,
+  type ObjectReport,
+  outdates,
+  shellCommand,
+} from "../../contract/index.ts";
+import { doubtsOn, knownUntilMs, limitText, namespacesText } from "../doubt.ts";
+import { stageRecordOf, tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
+import { EmptyState, UnknownState } from "../parts/connection-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { CopyButton, Moment } from "../parts/inline.tsx";
 import { type DetailState, DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
@@ -45,6 +55,7 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
   );
   const detail = useObjectDetail(name, found?.record);
   const stage = stages.find(({ step }) => step === found?.record.step);
+  const doubts = doubtsOn(live.connection.value, stage && stageRecordOf(live, stage));
   return (
     <>
       <nav class="crumbs" aria-label="Where this is">
@@ -67,19 +78,12 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
           </p>
         </div>
       </header>
-      {found === undefined ? (
-        <EmptyState
-          title="Nothing is known about this object"
-          command={shellCommand`kubectl get ${name.resource} ${name.name} ${name.namespace === "" ? [] : ["-n", name.namespace]}`}
-        >
-          It may have been deleted, or nothing has to be done about it.
-        </EmptyState>
-      ) : (
-        <ObjectState found={found} detail={detail} />
-      )}
+      {found === undefined ? <NotFound name={name} /> : <ObjectState found={found} detail={detail} knownMs={knownUntilMs(doubts)} />}
       <div class="object-grid">
         <div>
-          {found === undefined ? null : <Conditions conditions={found.report.conditions} />}
+          {found === undefined ? null : (
+            <Conditions conditions={found.report.conditions} isOld={doubts.some((doubt) => outdates(doubt, found.record.ref))} />
+          )}
           <WhatHappened detail={detail} />
         </div>
         <div>
@@ -91,7 +95,35 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
   );
 }
 
-function ObjectState({ found: { record, report }, detail }: { readonly found: FoundObject; readonly detail: DetailState }): JSX.Element {
+/** That there is no record says little while not all can be seen. */
+function NotFound({ name }: { readonly name: ObjectName }): JSX.Element {
+  const { live } = usePage();
+  const { resource, namespace } = name;
+  const command = shellCommand`kubectl get ${resource} ${name.name} ${namespace === "" ? [] : ["-n", namespace]}`;
+  const own = live.stages.value.filter(({ resources }) => resources.includes(resource));
+  const doubts = (own.length > 0 ? own : live.stages.value).flatMap((record) => doubtsOn(live.connection.value, record));
+  const limits = own.flatMap(({ shownIn }) => (shownIn && !shownIn.includes(namespace) ? [limitText(shownIn)] : []));
+  const asked = live.hello.value?.namespaces;
+  if (asked && !asked.includes(namespace)) limits.push(`shown: ${namespacesText(asked)}, as asked for`);
+  const all: readonly Doubt[] = [...doubts, ...limits.map((message) => ({ about: "rights", message }) as const)];
+  const distinct = all.filter(({ message }, index) => all.findIndex((other) => other.message === message) === index);
+  if (distinct.length > 0) return <UnknownState what="is such an object" doubts={distinct} command={command} />;
+  return (
+    <EmptyState title="Nothing is known about this object" command={command}>
+      It may have been deleted, or nothing has to be done about it.
+    </EmptyState>
+  );
+}
+
+function ObjectState({
+  found: { record, report },
+  detail,
+  knownMs,
+}: {
+  readonly found: FoundObject;
+  readonly detail: DetailState;
+  readonly knownMs: number | undefined;
+}): JSX.Element {
   const tracks = drawnTracks(record);
   const { differences, differencesHidden } = detail.state === "there" ? detail.detail : {};
   return (
@@ -102,7 +134,7 @@ function ObjectState({ found: { record, report }, detail }: { readonly found: Fo
           <strong>{report.reason === "" ? "No reason given" : report.reason}</strong> <span class="soft">{report.message}</span>
         </p>
       </div>
-      {tracks.length === 0 ? null : <ObjectTimeline tracks={tracks} />}
+      {tracks.length === 0 ? null : <ObjectTimeline tracks={tracks} knownMs={knownMs} />}
       {differences === undefined && differencesHidden === undefined ? null : (
         <section class="section" aria-labelledby="differences">
           <h2 id="differences">Difference</h2>
@@ -119,7 +151,7 @@ function ObjectState({ found: { record, report }, detail }: { readonly found: Fo
 function factsOf({ record: { createdMs }, report: { sinceMs, facts } }: FoundObject): readonly Fact[] {
   return [
     ...(createdMs === undefined ? [] : [{ name: "created", atMs: createdMs }]),
-    ...(sinceMs === undefined ? [] : [{ name: "so since", atMs: sinceMs }]),
+    ...(sinceMs === undefined ? [] : [{ name: "in this state since", atMs: sinceMs }]),
     ...facts,
   ];
 }
@@ -137,7 +169,7 @@ function Facts({ facts }: { readonly facts: readonly Fact[] }): JSX.Element {
   );
 }
 
-function ObjectTimeline({ tracks }: { readonly tracks: readonly DrawnTrack[] }): JSX.Element {
+function ObjectTimeline({ tracks, knownMs }: { readonly tracks: readonly DrawnTrack[]; readonly knownMs: number | undefined }): JSX.Element {
   const { clock } = usePage();
   const suggested = useMemo(() => suggestedSpan(tracks, clock.read()), []);
   const control = useRange(suggested);
@@ -147,17 +179,17 @@ function ObjectTimeline({ tracks }: { readonly tracks: readonly DrawnTrack[] }):
         <h2 id="over-time">Over time</h2>
         <ZoomBar control={control} alone />
       </div>
-      <Timeline label="This object over time" tracks={tracks} control={control} />
+      <Timeline label="This object over time" tracks={tracks} control={control} knownMs={knownMs} />
     </section>
   );
 }
 
-function Conditions({ conditions }: { readonly conditions: readonly ConditionView[] }): JSX.Element {
+function Conditions({ conditions, isOld }: { readonly conditions: readonly ConditionView[]; readonly isOld: boolean }): JSX.Element {
   return (
     <section class="section" aria-labelledby="conditions">
-      <h2 id="conditions">Conditions</h2>
+      <h2 id="conditions">Conditions{isOld ? <span class="faint"> as last reported</span> : null}</h2>
       {conditions.length === 0 ? (
-        <p class="panel empty soft">It has none.</p>
+        <p class="panel empty soft">No conditions.</p>
       ) : (
         <div class="panel scroll-x" tabIndex={0} role="group" aria-label="Table of conditions">
           <table class="plain-table">
@@ -211,7 +243,7 @@ function Events({ detail: { events, eventsHidden } }: { readonly detail: ObjectD
         <ul class="panel row-list">
           {events.map((event) => (
             <li key={`${event.reason}/${event.firstMs}/${event.note}`}>
-              <HealthMark health={event.type === "Warning" ? "degraded" : "healthy"} quiet text={event.type} />
+              {event.type === "Warning" ? <HealthMark health="degraded" quiet text="Warning" /> : <span aria-hidden="true">·</span>}
               <span class="what">
                 <strong>{event.reason}</strong> {event.count > 1 ? <span class="faint">{event.count} times</span> : null}
               </span>
@@ -232,7 +264,7 @@ function History({ detail: { history } }: { readonly detail: ObjectDetail }): JS
     <section class="section" aria-labelledby="history">
       <h2 id="history">History</h2>
       {history.length === 0 ? (
-        <p class="panel empty soft">Nothing is remembered.</p>
+        <p class="panel empty soft">No history.</p>
       ) : (
         <ol class="panel row-list">
           {history.map((entry) => (

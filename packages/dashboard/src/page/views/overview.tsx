@@ -1,6 +1,6 @@
 // The first view: the stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
-import { healthOrder, type ObjectRecord, type StageLayout } from "../../contract/index.ts";
+import { healthOrder, type ObjectRecord, outdates, type StageLayout } from "../../contract/index.ts";
 import { doubtsOn, doubtWords, healthOn, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { counted, stageRecordOf, tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
@@ -84,7 +84,7 @@ function StageCard({ stage, last }: { readonly stage: StageLayout; readonly last
       <p class="step-next">
         {next?.next === undefined ? null : (
           <>
-            next <Moment at={next.next.atMs} />
+            {isDoubtful ? "expected" : "next"} <Moment at={next.next.atMs} />
           </>
         )}
       </p>
@@ -145,22 +145,33 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
 }
 
 function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
-  const { clock } = usePage();
+  const { clock, live } = usePage();
   const coming = comingUp(records, clock.now.value, most);
+  const doubtsOf = new Map(useStages().map((stage) => [stage.step, doubtsOn(live.connection.value, stageRecordOf(live, stage))]));
+  const isUncertain = ({ step, ref }: ObjectRecord): boolean => doubtsOf.get(step)?.some((doubt) => outdates(doubt, ref)) ?? false;
+  const doubts = useDoubts();
+  const places = shownNamespaces(live.stages.value) ?? live.hello.value?.namespaces;
+  const nothing = `Nothing is due by itself${places === undefined ? "" : ` in ${namespacesText(places)}`}.`;
   return (
     <section aria-labelledby="coming-up">
       <div class="section-head">
         <h2 id="coming-up">Coming up</h2>
       </div>
       {coming.length === 0 ? (
-        <p class="panel empty soft">Nothing is due by itself.</p>
+        <p class="panel empty soft">
+          {doubts.length === 0 ? nothing : doubts.every(({ about }) => about === "loading") ? "Loading…" : "What comes next is not known."}
+        </p>
       ) : (
         <ul class="panel row-list">
           {coming.map((record) => (
             <li key={record.id}>
-              <span class="faint">
-                <ClockIcon />
-              </span>
+              {isUncertain(record) ? (
+                <HealthMark health="unknown" quiet text="expected, not certain" />
+              ) : (
+                <span class="faint">
+                  <ClockIcon />
+                </span>
+              )}
               <span class="what">
                 <ObjectLink to={record.ref}>{record.title ?? record.ref.name}</ObjectLink> <span class="faint">{whereText(record)}</span>
               </span>

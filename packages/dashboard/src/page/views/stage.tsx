@@ -1,11 +1,11 @@
 // The view of one stage, as the server lays it out: its tables, as rows or as lanes over time, and what keeps it from showing everything.
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { isDoubted, isShown, type ObjectRecord, type StageLayout, type StageRecord, type TableLayout } from "../../contract/index.ts";
-import { limitText } from "../doubt.ts";
+import { type Doubt, isShown, type ObjectRecord, type StageLayout, type StageRecord, type TableLayout } from "../../contract/index.ts";
+import { knownUntilMs, limitText, namespacesText, useDoubtsOn } from "../doubt.ts";
 import { stageRecordOf, tablesOf, usePage } from "../page-state.ts";
 import { cellColumns } from "../parts/cell.tsx";
-import { EmptyState, NothingFound } from "../parts/connection-state.tsx";
+import { EmptyState, NothingFound, UnknownState } from "../parts/connection-state.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
@@ -22,6 +22,7 @@ export function StageView({ stage }: { readonly stage: StageLayout }): JSX.Eleme
   const tables = tablesOf(live, stage);
   const isEmpty = tables.every(({ length }) => length === 0);
   const record = stageRecordOf(live, stage);
+  const doubts = useDoubtsOn(stage);
   return (
     <>
       <header class="view-head">
@@ -31,10 +32,14 @@ export function StageView({ stage }: { readonly stage: StageLayout }): JSX.Eleme
         </div>
       </header>
       {record === undefined ? null : <StageNotices record={record} />}
-      {main === undefined ? null : isEmpty ? (
-        <EmptyState title={main.empty.title} command={main.empty.command}>
-          {main.empty.text}
-        </EmptyState>
+      {main === undefined ? null : isEmpty && doubts.length > 0 ? (
+        <UnknownState what={`are ${stage.many}`} doubts={doubts} command={main.empty.command} />
+      ) : isEmpty ? (
+        record === undefined || !isShown(record) ? null : (
+          <EmptyState title={`${main.empty.title}${placesText(record.shownIn ?? live.hello.value?.namespaces)}`} command={main.empty.command}>
+            {main.empty.text}
+          </EmptyState>
+        )
       ) : main.timeline === undefined ? (
         <Rows stage={stage} tables={tables} main={main} others={others} />
       ) : (
@@ -44,11 +49,17 @@ export function StageView({ stage }: { readonly stage: StageLayout }): JSX.Eleme
   );
 }
 
+/** ` in namespace shop`; nothing if all are looked at. */
+function placesText(namespaces: readonly string[] | undefined): string {
+  return namespaces === undefined ? "" : ` in ${namespacesText(namespaces)}`;
+}
+
 // What keeps it from showing everything.
 
 function StageNotices({ record }: { readonly record: StageRecord }): JSX.Element {
   return (
     <>
+      {record.state === "absent" ? <Notice health="unknown">This step is not installed: {record.resources.join(", ")}.</Notice> : null}
       {record.state === "off" ? <Notice health="unknown">This controller is not switched on in this operator.</Notice> : null}
       {isShown(record) && record.leader !== undefined && record.leader.state !== "led" ? (
         <Notice health="degraded">
@@ -115,10 +126,11 @@ function Rows({ stage, tables, main, others }: RowsProps): JSX.Element {
   const facet = main.facets?.find(({ id }) => id === selected);
   const [records = [], ...rest] = facet ? shown.with(0, shown[0]?.filter((record) => record.facet === facet.id) ?? []) : shown;
   const differing = records.filter((record) => record.differing !== undefined).toSorted((a, b) => orderOf(a) - orderOf(b));
+  const doubts = useDoubtsOn(stage);
   const noun = [stage.many, ...others.map(({ title }) => title.toLowerCase())].join(" and ");
   return (
     <>
-      {main.facets === undefined ? null : <Facets layout={main} records={tables[0] ?? []} />}
+      {main.facets === undefined ? null : <Facets layout={main} records={tables[0] ?? []} isDoubtful={doubts.length > 0} />}
       <FilterBar tables={tables} shown={records.length + rest.flat().length} noun={noun} />
       {differing.slice(0, spelledOut).map((record) => (
         <DifferingObject key={record.id} record={record} />
@@ -135,7 +147,7 @@ function Rows({ stage, tables, main, others }: RowsProps): JSX.Element {
       {others.map((layout, index) => (
         <section key={layout.id} class="section" aria-labelledby={`table-${layout.id}`}>
           <h2 id={`table-${layout.id}`}>{layout.title}</h2>
-          <OtherTable layout={layout} all={tables[index + 1] ?? []} shown={rest[index] ?? []} />
+          <OtherTable layout={layout} all={tables[index + 1] ?? []} shown={rest[index] ?? []} doubts={doubts} />
         </section>
       ))}
     </>
@@ -150,11 +162,13 @@ function OtherTable(props: {
   readonly layout: TableLayout;
   readonly all: readonly ObjectRecord[];
   readonly shown: readonly ObjectRecord[];
+  readonly doubts: readonly Doubt[];
 }): JSX.Element {
-  const { layout, all, shown } = props;
+  const { layout, all, shown, doubts } = props;
   if (shown.length > 0) return <ObjectTable layout={layout} records={shown} />;
   const { title, text, command } = layout.empty;
-  return <p class="panel empty soft">{all.length > 0 ? "None is like that." : `${title}. ${text}: ${command}`}</p>;
+  if (all.length === 0 && doubts.length > 0) return <p class="panel empty soft">Whether there are any is not known.</p>;
+  return <p class="panel empty soft">{all.length > 0 ? "No matches." : `${title}. ${text}: ${command}`}</p>;
 }
 
 function ObjectTable({ layout, records }: { readonly layout: TableLayout; readonly records: readonly ObjectRecord[] }): JSX.Element {
@@ -162,14 +176,22 @@ function ObjectTable({ layout, records }: { readonly layout: TableLayout; readon
   return <VirtualTable caption={layout.title} columns={columns} rows={records} idOf={({ id }) => id} />;
 }
 
-function Facets({ layout, records }: { readonly layout: TableLayout; readonly records: readonly ObjectRecord[] }): JSX.Element {
+function Facets({
+  layout,
+  records,
+  isDoubtful,
+}: {
+  readonly layout: TableLayout;
+  readonly records: readonly ObjectRecord[];
+  readonly isDoubtful: boolean;
+}): JSX.Element {
   const { navigation } = usePage();
   const { selected } = navigation.route.value;
   return (
     <div class="phases" role="group" aria-label="Phases">
       {layout.facets?.map(({ id, title, hint, health }) => {
         const own = records.filter(({ facet }) => facet === id);
-        const tone = own.some(isDoubted) ? "unknown" : health;
+        const tone = isDoubtful ? "unknown" : health;
         return (
           <button
             type="button"
@@ -178,7 +200,7 @@ function Facets({ layout, records }: { readonly layout: TableLayout; readonly re
             aria-pressed={selected === id}
             onClick={() => navigation.adjust({ selected: selected === id ? undefined : id })}
           >
-            <strong>{own.length}</strong>
+            <strong>{isDoubtful && own.length === 0 ? "?" : own.length}</strong>
             <HealthMark health={tone} text={title} />
             <span class="faint">{hint}</span>
           </button>
@@ -233,11 +255,12 @@ function Lanes({ stage, records, layout, legend }: LanesProps): JSX.Element {
   // Chosen once, so that the picture does not jump when something changes.
   const suggested = useMemo(() => suggestedSpan(tracks, clock.read()), [records.length > 0]);
   const control = useRange(suggested);
+  const knownMs = knownUntilMs(useDoubtsOn(stage));
   const lanes = table ? (
     <TrackTable caption={layout.title} tracks={tracks} />
   ) : (
     <>
-      <Timeline label={layout.title} tracks={tracks} control={control} />
+      <Timeline label={layout.title} tracks={tracks} control={control} knownMs={knownMs} />
       <Legend {...legend} />
     </>
   );

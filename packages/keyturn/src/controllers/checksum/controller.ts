@@ -3,6 +3,7 @@ import {
   type AccessRule,
   type ControllerDefinition,
   type KubeObject,
+  type Moment,
   Namespace,
   type Plan,
   reconcileWith,
@@ -110,7 +111,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
               isLatest: false,
             };
           },
-          plan: (observed, { nowMs }) => planNamespace(observed, { kind, policyOf, nowMs }),
+          plan: (observed, moment) => planNamespace(observed, { kind, policyOf, moment }),
           async look(_, observed, run) {
             if (observed.type !== "settled") return observed;
             const { observation, view } = observed;
@@ -138,12 +139,12 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
 /** Plans for a namespace; what rests on its objects only once it is certain what they are. */
 function planNamespace(
   observed: Observed,
-  { kind, policyOf, nowMs }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly nowMs: number },
+  { kind, policyOf, moment }: { readonly kind: MemberKind["checksums"]; readonly policyOf: PolicyOf; readonly moment: Moment },
 ): NamespacePlan {
   if (observed.type === "unsettled") return { steps: [], status: [], deferred: true, nextAtMs: observed.untilMs };
-  if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs });
+  if (observed.type === "moved") return planMoved(observed, { kind, policyOf, nowMs: moment.nowMs });
   const { state, problems, published, namespace } = observed.observation;
-  const plan = planChecksum(observed.observation, policyOf(observed.scope), nowMs);
+  const plan = planChecksum(observed.observation, policyOf(observed.scope), moment);
   const isAwaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
   const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
   const numbers = { state, problems, publishedMs, isAwaited, isHeld: plan.isHeld };

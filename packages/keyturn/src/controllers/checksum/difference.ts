@@ -47,7 +47,8 @@ interface NamespaceDiff {
 /** Compares, by the rules that control plane and agents share. */
 export async function diffReport(query: Query, options: DiffOptions): Promise<Report> {
   const diffs = await namespaceDiffs(query, options);
-  return { text: diffs.length === 0 ? "no namespace has a checksum" : diffs.map(inWords).join("\n"), data: diffs };
+  const text = diffs.length === 0 ? "no namespace has a checksum" : diffs.map(inWords).join("\n");
+  return { text, data: diffs, differs: diffs.some(({ checksum, matches }) => checksum !== undefined && matches !== checksum) };
 }
 
 /** The same as data: one for each namespace that was asked about. */

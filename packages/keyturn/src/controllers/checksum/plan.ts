@@ -1,9 +1,11 @@
 // What is to be done about the checksums of one namespace: publish, wait, retain, report. A pure function of what was observed and the time.
 import {
+  type Blocker,
   type ConditionReport,
   earliest,
   findCondition,
   type Kind,
+  type Moment,
   Namespace,
   type ObjectName,
   type Plan,
@@ -28,7 +30,7 @@ import {
 import { changesOf, type History, historyOf, retentionOf, type SettledCheckSum } from "./history.ts";
 import { speakingOf, unspokenOf, wordsOf } from "./words.ts";
 import type { Problem, SetState } from "./members.ts";
-import type { ConditionReason, EventReason } from "./reasons.ts";
+import { checksumReasons, type ConditionReason, type EventReason } from "./reasons.ts";
 
 /** What was observed in a namespace, of one kind. */
 export interface Observation {
@@ -66,6 +68,8 @@ export interface PublishingPolicy {
 export interface ChecksumPlan {
   /** The checksum to create. */
   readonly publish: CheckSumObject | undefined;
+  /** There is one that can tell if the new one is refused. */
+  readonly hasEarlier: boolean;
   readonly removals: readonly ObjectName[];
   readonly statuses: readonly ChecksumReport[];
   readonly events: readonly ChecksumEvent[];
@@ -80,7 +84,7 @@ export interface ChecksumPlan {
 /** What a checksum's status is to say. */
 interface ChecksumReport extends Pick<StatusReport<Omit<CheckSumStatus, "conditions">>, "fields"> {
   readonly checksum: PublishedCheckSum;
-  readonly conditions: Readonly<Record<string, ConditionReport<ConditionReason>>>;
+  readonly conditions: Readonly<Record<string, ConditionReport>>;
 }
 
 /** Something to say about one of the checksums. */
@@ -93,14 +97,16 @@ interface ChecksumEvent extends PlannedEvent {
  * Plans for a namespace. A new state is a new object, made before any old one goes; a published one is never changed.
  * While a part of an announcement is there nothing else is published, and the last settled checksum stays.
  */
-export function planChecksum(observation: Observation, policy: PublishingPolicy, nowMs: number): ChecksumPlan {
+export function planChecksum(observation: Observation, policy: PublishingPolicy, { nowMs, refused }: Moment): ChecksumPlan {
   const { state, member, published } = observation;
   const ids = new Set(published.some(changesOf) ? state.ids : []);
   const live: LiveObjects = { member, hasId: (id) => ids.has(id) };
   const isTrusted = ({ signedMs }: PublishedCheckSum): boolean => !policy.signedOnly || (signedMs !== undefined && signedMs <= nowMs + maxAheadMs);
   const history = historyOf(published, { state, live, isTrusted, maxAnnouncementMs: policy.maxAnnouncementMs, nowMs });
   const { settled, awaited, reached } = history;
-  const { publish, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
+  const { publish: wanted, held } = publicationOf(observation, history, { policy, isTrusted, nowMs });
+  const refusal = wanted && refused.get(publicationPart);
+  const publish = refusal ? undefined : wanted;
   const current = publish ? undefined : settled[0];
   const earlier = publish ? settled : settled.slice(1);
   const speaking = speakingOf(policy.signedOnly ? settled.filter(({ checksum }) => isTrusted(checksum)) : [], { member, nowMs });
@@ -111,18 +117,19 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
     reportOf(checksum, { said, problems: isNewest ? observation.problems : undefined, reachedMs: reached.includes(checksum) ? nowMs : undefined });
   return {
     publish,
+    hasEarlier: settled.length > 0,
     removals: [...retention.going, ...history.over, ...damaged].map(({ object }) => nameOfCheckSum(object)),
     statuses: [
       ...awaited.map(({ checksum, progress }, index) =>
         statusWith(checksum, standing(progress === "untrusted" ? "Unsigned" : "Awaited"), index === 0),
       ),
-      ...(current ? [statusWith(current.checksum, held ?? standingOf(current.checksum, observation, history), awaited.length === 0)] : []),
+      ...(current ? [statusWith(current.checksum, refusal ?? held ?? standingOf(current.checksum, observation, history), awaited.length === 0)] : []),
       ...retention.staying.map((checksum) => statusWith(checksum, standing("Superseded"), false)),
     ],
     events: eventsOf({ publish, reached, over: history.over, damaged }),
     isHeld: held !== undefined,
     // An announcement that seems to be over may have been reached, if the cache is behind.
-    restsOnState: publish !== undefined || held !== undefined || reached.length > 0 || history.over.length > 0,
+    restsOnState: wanted !== undefined || held !== undefined || reached.length > 0 || history.over.length > 0,
     nextAtMs: earliest([retention.nextAtMs, ...awaited.map(({ expiresMs }) => expiresMs)]),
   };
 }
@@ -262,11 +269,8 @@ function nameOfCheckSum({ metadata: { namespace = "", name = "" } }: CheckSumObj
 
 // What a checksum's status says: whether it is the one that counts, and which objects it does not cover.
 
-/** What a condition says. */
-interface Standing {
-  readonly reason: Exclude<ConditionReason, "TooManyIds" | "Paused">;
-  readonly message: string;
-}
+/** What a condition says: by our own rules, or why the API server refused the checksum that is due. */
+type Standing = { readonly reason: Exclude<ConditionReason, "TooManyIds" | "Paused">; readonly message: string } | Blocker;
 
 function standing(reason: keyof typeof messages): Standing {
   return { reason, message: messages[reason] };
@@ -292,7 +296,7 @@ const messages: Readonly<Record<Exclude<ConditionReason, "TooManyIds" | "Paused"
   EmptySet: "no object counts any more; a checksum of nothing is not published, so that gateways keep what they have (--checksum.publish-empty)",
 };
 
-const isTrue: ReadonlySet<ConditionReason> = new Set(["Published", "Reached"]);
+const isTrue: ReadonlySet<string> = new Set<ConditionReason>(["Published", "Reached"]);
 
 /** As many objects are named in a status; all are counted. */
 const maxProblemsNamed = 100;
@@ -300,14 +304,15 @@ const maxProblemsNamed = 100;
 /** The whole status. Equal input gives an equal report, so that nothing is written when nothing happened. */
 function reportOf(checksum: PublishedCheckSum, { said, problems, reachedMs }: StatusInput): ChecksumReport {
   const { status: previous, spec } = checksum.object;
-  const { reason } = said;
+  const { reason, message } = said;
+  const isReady = Object.hasOwn(checksumReasons, reason) && reason !== "Awaited" && reason !== "Unsigned";
   const reached = reachedMs === undefined ? previous?.reached : rfc3339(reachedMs);
   return {
     checksum,
     conditions: {
-      Current: { status: isTrue.has(reason) ? "True" : "False", ...said },
-      // Ready is what `kubectl wait` asks for: an announced state that is still to come is the one thing to wait for.
-      Ready: { status: reason === "Awaited" || reason === "Unsigned" ? "False" : "True", ...said },
+      Current: { status: isTrue.has(reason) ? "True" : "False", reason, message },
+      // Ready is what `kubectl wait` asks for: an announced state is to be waited for while it is still to come, and any while it is refused.
+      Ready: { status: isReady ? "True" : "False", reason, message },
       ...(!checksum.listsIds && { IdsListed: withoutIds(spec.count ?? 0) }),
     },
     fields: {
@@ -352,6 +357,7 @@ export function pausedChecksumPlan(published: readonly PublishedCheckSum[], paus
   };
   return {
     publish: undefined,
+    hasEarlier: true,
     removals: [],
     statuses: newest ? [{ checksum: newest, conditions: { Current: paused("Current"), Ready: paused("Ready") } }] : [],
     events: [],
@@ -363,10 +369,13 @@ export function pausedChecksumPlan(published: readonly PublishedCheckSum[], paus
 
 // The plan in the engine's words.
 
+/** What is set aside while the new checksum is refused. */
+const publicationPart = "publication";
+
 /** The plan as steps: the new checksum before any old one goes, each with what is said of it. */
 export function stepsOf(plan: ChecksumPlan, kind: Kind, namespace: string): Plan {
   const owner = { kind: Namespace, name: { name: namespace } };
-  const { publish, removals, statuses, nextAtMs } = plan;
+  const { publish, hasEarlier, removals, statuses, nextAtMs } = plan;
   const eventsAbout = (wanted: string | undefined): readonly PlannedEvent[] => plan.events.filter(({ about }) => about.name === wanted).map(said);
   const said = ({ about, ...event }: ChecksumEvent): PlannedEvent => ({
     ...event,
@@ -378,8 +387,21 @@ export function stepsOf(plan: ChecksumPlan, kind: Kind, namespace: string): Plan
   if (publish) {
     const fields = { namespace, checksum: publish.spec.checksum, count: publish.spec.count };
     const log = { message: "published a checksum", fields };
-    // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
-    steps.unshift({ verb: "apply", kind, object: publish, owner, live: { seen: "absent" }, log, events: eventsAbout(publish.metadata.name) });
+    const { name = "" } = publish.metadata;
+    steps.unshift({
+      verb: "apply",
+      kind,
+      object: publish,
+      owner,
+      // The caches were just seen to be up to date, so that nothing has this name but the same checksum, made by another replica.
+      live: { seen: "absent" },
+      ...(hasEarlier && { part: publicationPart }),
+      // Its time, and with that its name, is another at every try.
+      input: `${publish.spec.checksum} ${publish.spec.sha256 ?? ""}`,
+      nameInWords: `${name.slice(0, name.lastIndexOf("-"))}-…`,
+      log,
+      events: eventsAbout(name),
+    });
   }
   return {
     steps,

@@ -97,7 +97,7 @@ export class PublishedWorld {
       published,
       publishedIds: counting?.spec.ids,
     };
-    return planChecksum(observation, this.policy, this.nowMs);
+    return planChecksum(observation, this.policy, { nowMs: this.nowMs, refused: new Map() });
   }
 
   /** Carries a plan out, or only its first `most` writes, as a crash would leave it. */

@@ -32,7 +32,7 @@ import {
   laidOut,
   objectReport,
   type ObjectStory,
-  pauseCommand,
+  pauseCommands,
   type RecordBase,
   type Records,
   type RecordScope,
@@ -291,7 +291,7 @@ function agentStory(ref: ObjectRef, { createdMs, promotedMs, checksum }: Agent, 
   };
 }
 
-export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums, scope: readonly string[]): ObjectStory {
+export function checksumStory(ref: ObjectRef, { checksums, reason }: NamespaceChecksums, scope: readonly string[]): ObjectStory {
   return {
     history: checksums.flatMap(({ checksum, count, sinceMs, timestampMs, announcedUntilMs }) =>
       happened(
@@ -299,7 +299,7 @@ export function checksumStory(ref: ObjectRef, { checksums }: NamespaceChecksums,
         `checksum ${shortDigest(checksum)} of ${count} objects was ${announcedUntilMs === undefined ? "published" : "announced"}`,
       ),
     ),
-    commands: [diffCommand(ref, scope), pauseCommand(ref)],
+    commands: [diffCommand(ref, scope), ...pauseCommands(ref, reason)],
   };
 }
 

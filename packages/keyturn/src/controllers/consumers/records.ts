@@ -8,7 +8,7 @@ import { changedInWords, readNames } from "./content.ts";
 import { consumersFleet } from "./controller.ts";
 import { consumersFlags, consumersOptions } from "./flags.ts";
 
-const consumersView: RolloutView = {
+export const consumersView: RolloutView = {
   step: "consumers",
   prefix: "consumer",
   restartedFor: "because something that it uses has changed",
@@ -25,7 +25,7 @@ const consumersView: RolloutView = {
   },
   leaveAlone: (ref) => ({
     what: "never restart it for what it uses",
-    command: shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${restartOnChangeAnnotation}=never --overwrite`,
+    command: shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} --overwrite ${restartOnChangeAnnotation}=never`,
   }),
   markAnnotation: startedWithAnnotation,
   marks: ({ records }) => {

@@ -15,7 +15,7 @@ import {
   laidOut,
   objectReport,
   type ObjectStory,
-  pauseCommand,
+  pauseCommands,
   readyHealth,
   type RecordBase,
   type Records,
@@ -115,8 +115,8 @@ export function issuedRecord(issued: Issued): ObjectRecord {
   });
 }
 
-export function issuedStory(ref: ObjectRef, { createdMs, issuedMs, deletingSinceMs }: Issued): ObjectStory {
-  const abandon = shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} ${abandonAnnotation}=target`;
+export function issuedStory(ref: ObjectRef, { createdMs, issuedMs, deletingSinceMs, reason }: Issued): ObjectStory {
+  const abandon = shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${inNamespace(ref)} --overwrite ${abandonAnnotation}=target`;
   return {
     history: [
       ...happened(createdMs, "was created"),
@@ -124,7 +124,7 @@ export function issuedStory(ref: ObjectRef, { createdMs, issuedMs, deletingSince
       ...happened(deletingSinceMs, "somebody asked for its deletion"),
     ],
     commands: [
-      pauseCommand(ref),
+      ...pauseCommands(ref, reason),
       ...(deletingSinceMs === undefined ? [] : [{ what: "let it go although its cluster does not answer", command: abandon }]),
     ],
   };

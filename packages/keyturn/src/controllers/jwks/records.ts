@@ -1,5 +1,5 @@
 // What people see of JWKSConfigs and JWKSs.
-import { type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
+import { type CommandView, type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import {
   type Cache,
   type DeepReadonly,
@@ -25,7 +25,7 @@ import {
   laidOut,
   objectReport,
   type ObjectStory,
-  pauseCommand,
+  pauseCommands,
   readyHealth,
   type RecordBase,
   type Records,
@@ -34,7 +34,7 @@ import {
   timeMs,
   unlessOverdue,
 } from "../../feature/record.ts";
-import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus, revokeAnnotation } from "./api.ts";
+import { JWKS, JWKSConfig, type JwksStatus, type KeyStatus } from "./api.ts";
 import { keyTracks, servedText } from "./tracks.ts";
 
 /** An object of either kind, as far as it is shown. */
@@ -235,10 +235,15 @@ export function keySetRecord(keySet: KeySet): ObjectRecord {
   });
 }
 
-export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap }: KeySet): ObjectStory {
+/** `keyturn revoke` adds a name to those that are there: what was revoked before stays so, also if this page has not seen it. */
+function revokeCommand(ref: ObjectRef, kid: string): CommandView {
+  // After `--` a dash begins no option.
+  const key = kid.startsWith("-") ? ["--", kid] : [kid];
+  return { what: `withdraw key ${shortDigest(kid)} at once`, command: shellCommand`keyturn revoke ${inNamespace(ref)} ${key}` };
+}
+
+export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap, reason }: KeySet): ObjectStory {
   const where = inNamespace(ref);
-  const [key] = keys;
-  const revoke = key && shellCommand`kubectl annotate ${ref.resource} ${ref.name} ${where} ${revokeAnnotation}=${key.kid}`;
   return {
     history: [
       ...happened(createdMs, "was created"),
@@ -250,8 +255,8 @@ export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap }: KeyS
     ],
     commands: [
       { what: "see the document", command: shellCommand`kubectl get configmap ${configMap} ${where} -o jsonpath=${"{.data.jwks\\.json}"}` },
-      ...(revoke === undefined ? [] : [{ what: "withdraw a key at once", command: revoke }]),
-      pauseCommand(ref),
+      ...keys.filter(({ state }) => state !== "Removed").map(({ kid }) => revokeCommand(ref, kid)),
+      ...pauseCommands(ref, reason),
     ],
   };
 }

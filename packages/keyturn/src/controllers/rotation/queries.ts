@@ -81,7 +81,11 @@ export async function reportEverywhere(query: Query, set: string, report: (query
   }
   const reports: Report[] = [];
   for (const namespace of [...new Set(places)].toSorted()) reports.push(await report({ ...query, namespace }));
-  return { text: reports.map(({ text }) => text).join("\n\n"), data: { items: reports.map(({ data }) => data) } };
+  return {
+    text: reports.map(({ text }) => text).join("\n\n"),
+    wide: reports.map(({ text, wide = text }) => wide).join("\n\n"),
+    data: { items: reports.map(({ data }) => data) },
+  };
 }
 
 /** The JWKSConfigs, if a target waits for one; undefined if they cannot be read. */
@@ -277,23 +281,26 @@ const shownDigits = 12;
 
 /** The history of a set among others. */
 export async function headedHistory(query: Query, set: string): Promise<Report> {
-  const { text, data } = await rotationHistoryReport(query, set);
-  return { text: `set ${set} in namespace ${query.namespace}\n${text}`, data };
+  const { text, wide, data } = await rotationHistoryReport(query, set);
+  const title = `set ${set} in namespace ${query.namespace}`;
+  return { text: `${title}\n${text}`, wide: `${title}\n${wide}`, data };
 }
 
 /** The history of a set, the newest version first. */
-export async function rotationHistoryReport(query: Query, set: string): Promise<Report> {
+export async function rotationHistoryReport(query: Query, set: string): Promise<Report & { readonly wide: string }> {
   const { observation } = await querySet(query, set);
   const versions = observation.records.toSorted((a, b) => b.seq - a.seq).map((record) => factsOf(record, observation));
-  const rows = versions.map(({ version, seenAt, digest, isSource, targets }) => [
-    `v${version}`,
-    renderAge(Date.parse(seenAt), query.nowMs),
-    seenAt,
-    digest.slice(0, shownDigits),
-    [...(isSource ? ["source"] : []), ...targets].join(", ") || "-",
-  ]);
-  const table = versions.length > 0 ? renderTable(["version", "age", "seen", "digest", "where"], rows) : "no version has been seen yet";
-  return { text: table, data: { set, namespace: query.namespace, versions } };
+  const tableWith = (digits: number): string => {
+    const rows = versions.map(({ version, seenAt, digest, isSource, targets }) => [
+      `v${version}`,
+      renderAge(Date.parse(seenAt), query.nowMs),
+      seenAt,
+      digest.slice(0, digits),
+      [...(isSource ? ["source"] : []), ...targets].join(", ") || "-",
+    ]);
+    return versions.length > 0 ? renderTable(["version", "age", "seen", "digest", "where"], rows) : "no version has been seen yet";
+  };
+  return { text: tableWith(shownDigits), wide: tableWith(Number.POSITIVE_INFINITY), data: { set, namespace: query.namespace, versions } };
 }
 
 function factsOf({ seq, seenAtMs, resource, digest, watchDigest }: RecordObservation, { sources, targets, records }: SetObservation): VersionFacts {

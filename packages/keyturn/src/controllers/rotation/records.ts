@@ -12,7 +12,7 @@ import {
   keepShown,
   laidOut,
   type ObjectStory,
-  pauseCommand,
+  pauseCommands,
   type Records,
   type RecordScope,
   type RecordSource,
@@ -114,6 +114,11 @@ function laneRecord({ rank, delayMs, held, planned, gapMs, ...lane }: RotationLa
   };
 }
 
+/** Why a target fares as it does; of what is no target, why the set does. */
+function reasonFor({ name }: ObjectRef, { lanes, reason }: RotationSet): string {
+  return lanes.find(({ ref }) => ref.name === name)?.reason ?? reason;
+}
+
 export function rotationSetStory(ref: ObjectRef, record: RotationSet): ObjectStory {
   const where = inNamespace(ref);
   return {
@@ -138,7 +143,7 @@ export function rotationSetStory(ref: ObjectRef, record: RotationSet): ObjectSto
     commands: [
       { what: "what happens next, and when", command: shellCommand`keyturn plan ${record.set} ${where}` },
       { what: "what has happened", command: shellCommand`keyturn history ${record.set} ${where}` },
-      pauseCommand(ref),
+      ...pauseCommands(ref, reasonFor(ref, record)),
     ],
   };
 }

@@ -25,7 +25,7 @@ export const sidecarsView: RolloutView = {
   },
   leaveAlone: (ref) => ({
     what: "never restart it for its sidecar",
-    command: shellCommand`kubectl label ${ref.resource} ${ref.name} ${inNamespace(ref)} ${consentLabel}=disabled`,
+    command: shellCommand`kubectl label ${ref.resource} ${ref.name} ${inNamespace(ref)} --overwrite ${consentLabel}=disabled`,
   }),
 };
 

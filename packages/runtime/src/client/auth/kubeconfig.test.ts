@@ -6,7 +6,7 @@ import { describe, expect, it, test } from "vitest";
 import { stringify } from "yaml";
 import { systemClock } from "../../clock.ts";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, integer, issueCertificate, sequence } from "../../testing/x509.ts";
+import { createAuthority, integer, issueCertificate, sequence } from "../../x509.ts";
 import type { ConnectionConfig } from "./connection-config.ts";
 import { embeddedKubeconfig, kubeconfigConnection, mergeKubeconfigs, parseKubeconfig, readKubeconfig } from "./kubeconfig.ts";
 import { temporaryFolder } from "../../testing/vitest/index.ts";

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, issueCertificate } from "../../testing/x509.ts";
+import { createAuthority, issueCertificate } from "../../x509.ts";
 import { createHttpTransport } from "../http/http-transport.ts";
 import { startLocalServer, textOf } from "../local-server.fixture.ts";
 import { inClusterConfig, isInCluster, loadConfig } from "./load-config.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../testing/virtual-clock.ts";
-import { createAuthority, issueCertificate } from "../../testing/x509.ts";
+import { createAuthority, issueCertificate } from "../../x509.ts";
 import { startLocalServer, type LocalServer, type LocalServerTls } from "../local-server.fixture.ts";
 import type { Login } from "./credentials.ts";
 import { oidcLogin } from "./oidc.ts";

@@ -1,7 +1,7 @@
 // TLS material is read once for as long as it is in use.
 import { connect, createServer, type DetailedPeerCertificate, type SecureContextOptions } from "node:tls";
 import { expect, test } from "vitest";
-import { createAuthority, issueCertificate } from "../../testing/x509.ts";
+import { createAuthority, issueCertificate } from "../../x509.ts";
 import { secureContextOf } from "./connection-pool.ts";
 
 test("the same material gives the same context, other material another one", () => {

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createAuthority, issueCertificate } from "../../testing/x509.ts";
+import { createAuthority, issueCertificate } from "../../x509.ts";
 import { fixedCredentials } from "../auth/credentials.ts";
 import { type LocalServer, patiently, startLocalServer, textOf } from "../local-server.fixture.ts";
 import type { SendPermit, Transport, TransportRequest } from "../transport.ts";

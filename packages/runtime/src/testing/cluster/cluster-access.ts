@@ -13,7 +13,7 @@ import type { Client } from "../../client/client.ts";
 import { createHttpTransport } from "../../client/http/http-transport.ts";
 import type { KubeObject, Stored } from "../../client/kind.ts";
 import { createClient } from "../../client/kube-client.ts";
-import { type Authority, createAuthority, issueCertificate, type KeyPair } from "../x509.ts";
+import { type Authority, createAuthority, issueCertificate, type KeyPair } from "../../x509.ts";
 import { type BinaryOptions, findBinaries } from "./binaries.ts";
 import { applyManifests, type Manifests } from "./manifests.ts";
 import { nodeNetwork } from "./node-configuration.ts";

@@ -6,7 +6,7 @@ import { request as requestHttp } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { issueCertificate } from "../x509.ts";
+import { issueCertificate } from "../../x509.ts";
 import { type ClusterFiles, readConnection, writeKubeconfig } from "./cluster-access.ts";
 import { hostFile, imageArchive, type ImageContent, librariesOf } from "./image.ts";
 import { nodeName, nodeNetwork, pauseImage, writeConfigurations } from "./node-configuration.ts";

@@ -16,6 +16,7 @@ export const nodeToolNames = ["kubelet", "kube-proxy", ...containerdToolNames] a
 /** All programs that are built from Go modules: those, and what tests of the chart run. */
 export const toolNames = [...clusterToolNames, ...nodeToolNames, "helm", "helm-unittest", "promtool"] as const;
 
+/** One of these programs. */
 export type ToolName = (typeof toolNames)[number];
 
 /** The modules there are: the newest Kubernetes we support, the oldest, containerd with the CNI plugins, and one for each program that tests of the chart run. */

@@ -5,7 +5,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { ClusterConnection } from "../cluster/cluster-access.ts";
 import { frontProxyUser } from "../cluster/servers.ts";
-import { issueCertificate } from "../x509.ts";
+import { issueCertificate } from "../../x509.ts";
 import { CutConnection, type Fault, type FaultScope, type ProxyResponse, scopeOf } from "./faults.ts";
 
 // A request on its way through the fault proxy, and which requests a fault is about.

@@ -10,7 +10,7 @@ import { TLSSocket } from "node:tls";
 import { parseDocument } from "yaml";
 import { clusterFilesIn, readConnection } from "../cluster/cluster-access.ts";
 import { freePort } from "../cluster/server-process.ts";
-import { issueCertificate } from "../x509.ts";
+import { issueCertificate } from "../../x509.ts";
 import {
   type CertifiedUser,
   type CutManner,

@@ -5,7 +5,7 @@ import { connect, createServer } from "node:tls";
 import type { AddressInfo } from "node:net";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "./virtual-clock.ts";
+import { VirtualClock } from "./testing/virtual-clock.ts";
 import { createAuthority, issueCertificate } from "./x509.ts";
 
 const authority = createAuthority("test authority");

@@ -1,8 +1,8 @@
-// X.509 certificates for tests: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
+// X.509 certificates: an authority of one's own, and certificates that it signs. Node can read certificates but not make them.
 import { Buffer } from "node:buffer";
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
 // A writer of DER (ITU-T X.690): just what a certificate is made of.
 
@@ -44,6 +44,7 @@ export function integer(bytes: Uint8Array): Buffer {
 /** Whole bytes as a bit string, or flags of which the last `unusedBits` do not count. */
 const bitString = (bytes: Uint8Array, unusedBits = 0): Buffer => element(tags.bitString, Buffer.from([unusedBits]), bytes);
 
+/** Bytes, as an element of DER. */
 export const octetString = (bytes: Uint8Array): Buffer => element(tags.octetString, bytes);
 
 const utf8String = (text: string): Buffer => element(tags.utf8String, Buffer.from(text, "utf8"));
@@ -79,7 +80,7 @@ function base128(value: number): number[] {
   return digits;
 }
 
-// X.509 certificates for tests: an authority of one's own, and server and client certificates that it signs. Node can read certificates but not make them.
+// An authority, and server and client certificates that it signs.
 
 /** A certificate and its private key, both in PEM. */
 export interface KeyPair {
