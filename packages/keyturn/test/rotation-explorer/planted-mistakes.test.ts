@@ -69,13 +69,6 @@ const mistakes: readonly Mistake[] = [
     world: "objects that are lost, edited, forged and taken",
   },
   {
-    what: "an older log is taken for the state of things",
-    file: "source.ts",
-    right: "const isHeadLost = (log.commits.at(-1)?.seq ?? 0) > head.seq;",
-    wrong: "const isHeadLost = false;",
-    world: lost,
-  },
-  {
     what: "content that is nowhere is gone on without",
     file: "plan.ts",
     right: "const stopped = lost.length > 0 ?",

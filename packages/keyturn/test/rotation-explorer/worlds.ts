@@ -160,6 +160,15 @@ export const worlds: Readonly<Record<string, Small>> = {
     depth: 3,
     waits: [2],
   },
+  "two leaders, and writes that fail": {
+    targets: two,
+    versions: 2,
+    actions: [...flaps, ...named(recordActions, /record [23] is deleted/), ...named(objectActions(["live"]), /deleted/)],
+    leaders: 2,
+    fails: true,
+    depth: 2,
+    waits: [2, 7],
+  },
   "versions that are lost and given up": {
     targets: two,
     versions: 2,
