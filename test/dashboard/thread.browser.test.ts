@@ -1,6 +1,6 @@
 // One credential's thread on the page, and the ways to what one looks for: problems by reason, search, namespaces, sorting, rows.
 import type { DashboardRecord, ObjectRecord } from "@keyturn/dashboard/contract";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { credentialStatusOf, parseSubject, placed } from "../../packages/keyturn/src/status/credentials.ts";
@@ -9,7 +9,6 @@ import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBro
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
 import { syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const soon = soonWithin(120_000);
 const nowMs = Date.now();
