@@ -7,7 +7,7 @@ import { everything, freePort } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
+import { readManifests } from "../../packages/keyturn/src/dev/stories.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import type { KeyturnProcess } from "../support/keyturn-process.ts";

@@ -10,7 +10,7 @@ import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
-import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
+import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/stories.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";

@@ -3,7 +3,7 @@ import { ConfigMap, Secret } from "@keyturn/runtime";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
+import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/stories.ts";
 import { helm, install, installFrom, release } from "../install/installed-chart.ts";
 import { keyturnImage, previous, previousFile } from "./images.ts";
 import {

@@ -8,6 +8,7 @@ import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/cont
 import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
+import { rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { installation } from "./tenancy.ts";
 
@@ -132,6 +133,15 @@ export async function pictureOf(cluster: ClusterAccess): Promise<Readonly<Record
   );
   return Object.fromEntries(entries.flat());
 }
+
+/** The same, once no rollout that began earlier is on its way in it. */
+export const pictureAtRest = (cluster: ClusterAccess): Promise<Readonly<Record<string, unknown>>> =>
+  soon(async () => {
+    const picture = await pictureOf(cluster);
+    const text = JSON.stringify(picture);
+    for (const moving of [rolloutLabel, '"RollingOut"']) expect(text).not.toContain(moving);
+    return picture;
+  });
 
 /** Without what Kubernetes itself counts: pods come and go. */
 function partsOf(kind: Kind, found: Stored<KubeObject>): unknown {

@@ -11,7 +11,19 @@ import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/ap
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { restartedAtAnnotation, rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { attacks, put } from "./attacks.ts";
-import { encoded, isReady, jwksConfig, object, openBank, pictureOf, rotationTarget, runtime, servesOthers, tenantNamespace } from "./bank.ts";
+import {
+  encoded,
+  isReady,
+  jwksConfig,
+  object,
+  openBank,
+  pictureAtRest,
+  pictureOf,
+  rotationTarget,
+  runtime,
+  servesOthers,
+  tenantNamespace,
+} from "./bank.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { type Actor, actor, installation, rulesFor, Tenancy } from "./tenancy.ts";
 
@@ -29,7 +41,7 @@ afterAll(() => tenancy[Symbol.asyncDispose]());
 
 describe("with ClusterRole edit in one namespace", () => {
   test.each(attacks)("%s: nothing of others changes, and they are served", async (_name, attack) => {
-    const before = await pictureOf(cluster());
+    const before = await pictureAtRest(cluster());
     await attack(mallory, "evil");
     await servesOthers(cluster());
     await tenancy.isIdle();
@@ -62,6 +74,9 @@ describe("with ClusterRole edit in one namespace", () => {
       const web = await cluster().client.get<Deployment>(Deployment, { namespace: "bank", name: "web" });
       expect(web?.spec?.template.metadata?.annotations?.[restartedAtAnnotation]).toBeDefined();
       expect(web?.metadata.labels?.[rolloutLabel]).toBeUndefined();
+      const { items } = await cluster().client.list(Pod, { namespace: "bank", labels: "app=web" });
+      expect(items).not.toEqual([]);
+      for (const { spec } of items) expect(JSON.stringify(spec)).toContain(":1.28.0");
     });
   });
 });
@@ -139,7 +154,7 @@ describe("with Kymas and EventingAuths in a namespace of one's own", () => {
   test("an object that is called as another's runtime gets none of its credentials, takes none away, and cannot claim its application", async () => {
     const kinds = ["kymas", "eventingauths"].map((plural) => ["operator.kyma-project.io", plural] as const);
     const kim = await actor(cluster(), "kim", "evil", rulesFor(...kinds));
-    const before = await pictureOf(cluster());
+    const before = await pictureAtRest(cluster());
     const victim = await cluster().client.get<EventingAuth>(EventingAuth, runtime);
     const uuid = victim?.status?.iasApplication?.uuid ?? "";
     expect(uuid).not.toBe("");
@@ -164,7 +179,7 @@ describe("with pods alone", () => {
     const paul = await actor(cluster(), "paul", "evil", rulesFor(["", "pods"]));
     const { items } = await cluster().client.list(ReplicaSet, { namespace: "bank" });
     const set = items.find(({ metadata }) => metadata.name.startsWith("web-"))?.metadata;
-    const before = await pictureOf(cluster());
+    const before = await pictureAtRest(cluster());
     const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: set?.name ?? "", uid: set?.uid ?? "", controller: true };
     const annotations = { "sidecar.istio.io/status": '{"containers":["istio-proxy"],"initContainers":["istio-init"],"revision":"default"}' };
     for (const image of ["docker.io/istio/proxyv2:1.0.0", `${"x/".repeat(100)}:1`, "istio/proxyv2"]) {

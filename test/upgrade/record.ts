@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { everything, startCluster } from "@keyturn/runtime/testing";
 import { stringify } from "yaml";
 import * as z from "zod";
-import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/inventory.ts";
+import { examplesFolder, readManifests } from "../../packages/keyturn/src/dev/stories.ts";
 import { recordedResources } from "./recorded-resources.ts";
 
 const [program, folder] = process.argv.slice(2);

@@ -16,9 +16,12 @@ import { watchLeases } from "../status/status-watches.ts";
 import { type Console, version } from "./command-line.ts";
 import { inSession } from "./session.ts";
 
+/** For every command that opens the page. */
+export const noOpenFlag = switchFlag({ name: "no-open", default: false, help: "print the page's address and do not open the browser" });
+
 const flags = {
   port: numberFlag({ name: "dashboard-port", default: 0, least: 0, most: 65_535, help: "where the page is served on this machine; 0 = a free port" }),
-  noOpen: switchFlag({ name: "no-open", default: false, help: "print the page's address and do not open the browser" }),
+  noOpen: noOpenFlag,
   namespaces: { ...operatorFlags.namespaces, help: "look only in these namespaces; otherwise in all" },
   operatorNamespace: operatorNamespaceFlag,
   planSidecars: switchFlag({

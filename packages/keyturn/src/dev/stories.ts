@@ -1,7 +1,10 @@
 // The stories of `keyturn dev`: what an example needs that no manifest can give, and what happens in it while somebody looks on.
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Secret, sleep, systemClock } from "@keyturn/runtime";
 import { type Cluster, createAuthority } from "@keyturn/runtime/testing";
+import { UsageError } from "../feature/flag.ts";
 import { startIasStandIn } from "./stand-ins/ias.ts";
 import { startIstiod } from "./stand-ins/istiod.ts";
 import { defaultProxySettings } from "./stand-ins/istiod-injection.ts";
@@ -10,10 +13,8 @@ import { defaultProxySettings } from "./stand-ins/istiod-injection.ts";
 interface Story {
   /** Flags that the operator is given for it, by name. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Namespaces to show besides those of the examples. */
-  readonly namespaces?: readonly string[];
-  /** What goes on; ends when the signal aborts. */
-  readonly happen?: (signal: AbortSignal) => Promise<void>;
+  /** What goes on, told in a sentence each time; ends when the signal aborts. */
+  readonly happen?: (signal: AbortSignal, tell: (sentence: string) => void) => Promise<void>;
 }
 
 /** Prepares the cluster for a story, before the examples are applied. What it starts is added to `stack`, and goes with it. */
@@ -61,7 +62,7 @@ export const issueStory: BeginStory = async (cluster, stack) => {
     secret("eventing-auth-ias-creds", { url: tenant.url, username: tenant.username, password: tenant.password }),
     secret(`kubeconfig-${runtime}`, { config: await readFile(kubeconfig, "utf8") }),
   ]);
-  return { flags: { "eventing-auth.allow-http": "true" }, namespaces: [target] };
+  return { flags: { "eventing-auth.allow-http": "true" } };
 };
 
 // Roll out: a service mesh whose injector is upgraded now and then, so that running pods fall behind.
@@ -88,8 +89,9 @@ const rollOutStory: BeginStory = async (cluster, stack) => {
   let release = 1;
   return {
     flags: { "sidecars.istiod-config-read-delay": "2s", "sidecars.annotation-cooldown": "20s" },
-    happen: (signal) =>
+    happen: (signal, tell) =>
       again(upgradeEveryMs, signal, async () => {
+        tell(`Istio was upgraded to ${proxyTag(release)}: sidecars that run are outdated`);
         istiod.configure({ tag: proxyTag(release) });
         release = (release + 1) % proxyTags;
         await cluster.apply(istiod.configMap());
@@ -106,13 +108,28 @@ const renewEveryMs = 45_000;
 const rotateStory: BeginStory = async ({ client }) => ({
   // The delays of the example are seconds instead of an hour, so keys must be published within seconds, too.
   flags: { "jwks.configmap-interval": "1s", "jwks.reconcile-interval": "1s" },
-  happen: (signal) =>
+  happen: (signal, tell) =>
     again(renewEveryMs, signal, async () => {
+      tell(`${source.name} was renewed: the new key is published before it signs`);
       const { certificate, privateKey } = createAuthority("signing-key.keyturn-examples");
       const data = { "tls.crt": Buffer.from(certificate).toString("base64"), "tls.key": Buffer.from(privateKey).toString("base64") };
       await client.mergePatch(Secret, source, { data }, { fieldManager: "dev" });
     }),
 });
+
+// Files of the checkout: it is a command for people who have one.
+
+/** Where the examples are in a checkout. */
+export const examplesFolder: string = fileURLToPath(new URL("../../../../examples", import.meta.url));
+
+/** Every manifest below a folder, in the order of their names. */
+export async function readManifests(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw new UsageError(`there are no examples in ${folder}: run keyturn dev from a checkout, or name a folder with --examples`, { cause: error });
+  });
+  const manifests = names.filter((name) => name.endsWith(".yaml")).sort();
+  return Promise.all(manifests.map((name) => readFile(join(folder, name), "utf8")));
+}
 
 // All of them, one for each stage that needs one.
 
