@@ -8,7 +8,7 @@ import type { ObjectRef } from "@keyturn/dashboard/contract";
 import { ConfigMap } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
 import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumStory } from "../../packages/keyturn/src/controllers/checksum/records.ts";
 import { consumersView } from "../../packages/keyturn/src/controllers/consumers/records.ts";
@@ -32,7 +32,6 @@ import { startContractServer } from "./support/contract-server.ts";
 import { publishKeys } from "./support/shown-objects.ts";
 import { stageRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useSharedCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);

@@ -1,12 +1,11 @@
 // Everything on the page can be reached and used without a mouse.
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
 import { syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const soon = soonWithin(120_000);
 /** The text of what has the focus. */
