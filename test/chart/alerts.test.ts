@@ -37,7 +37,7 @@ test("promtool finds nothing wrong with the rules", async () => {
   expect(said).toContain(`SUCCESS: ${count} rules found`);
 });
 
-test("every alert fires in its story and no other does, and none when all is well", { timeout: 300_000 }, async () => {
+test("every alert fires in its story and no other does, and none when all is well", async () => {
   // Of the annotations only the summary, which shows that the labels it names are there.
   const groups = (await alertGroups()).map(({ name, rules }) => ({
     name,

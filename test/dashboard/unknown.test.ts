@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import type { StageRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
@@ -14,7 +14,6 @@ import { applyIn, publishKeys } from "./support/shown-objects.ts";
 import { stageRecords, syntheticRecords } from "./support/synthetic-records.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);

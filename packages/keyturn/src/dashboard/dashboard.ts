@@ -104,7 +104,14 @@ function stageRecord({ name: step, stage }: Feature, sources: readonly RecordSou
 export function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
   const { verb, noun } = stage;
   const [one, many] = noun;
-  return { step: name, verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`, one, many, ...records.layout };
+  return {
+    step: name,
+    verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`,
+    one,
+    many,
+    ...(records.perNamespace && { perNamespace: true }),
+    ...records.layout,
+  };
 }
 
 function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StageRecord["state"] {
