@@ -8,10 +8,18 @@ INSTALLED := node_modules/.installed
 # What tests that run real pods need besides; only root can run them.
 NODE_PARTS := runc:runc:- nft:nftables:- ip:iproute2:- busybox:busybox-static:- buildah:buildah:-
 
+# What the commands against a cluster take: the image, the program that builds and pushes it, and kubectl with its own settings.
+IMG ?= $(shell sed -n 's/^ *image: //p' config/manager/keyturn.yaml)
+CONTAINER_TOOL ?= docker
+KUBECTL ?= kubectl
+# Flags of `keyturn run`, for `make run-operator`.
+ARGS ?=
+
+.PHONY: install uninstall deploy undeploy manifests docker-build docker-push run-operator
 .PHONY: help run test test-keycloak check lint format generate build image package audit bench bench-quick clean setup
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## start a local Kubernetes control plane and show Keyturn at work on it (Ctrl-C stops it)
 	@node tools/build-dashboard.ts
@@ -32,8 +40,8 @@ test-keycloak: setup ## check OpenID registration against a real Keycloak, which
 check: $(INSTALLED) ## lint, types, and the tests that need no cluster: the daily loop, below a minute
 	@npm run --silent lint
 	@npm run --silent typecheck
-	@# Without a process for each file, and with a twentieth of the stories of rotation's model; `make test` has all of it.
-	@MODEL_RUNS=5000 npm run --silent test -- --project source --no-isolate packages/runtime/src packages/keyturn/src packages/dashboard/src bench/
+	@# With a twentieth of the stories of rotation's model; `make test` has all of them.
+	@MODEL_RUNS=5000 npm run --silent test -- --project unit
 
 lint: $(INSTALLED) ## lint and check the format
 	@npm run --silent lint
@@ -52,6 +60,43 @@ image: build ## pack the program and this machine's Node into dist/keyturn.oci.t
 
 package: $(INSTALLED) ## pack the runtime as users install it, in dist/npm/keyturn-runtime-<version>.tgz
 	@node tools/package.ts
+
+manifests: generate ## the same as `make generate`
+
+install: ## install the CRDs into the cluster of the current context
+	@$(KUBECTL) apply --server-side -k config/crd
+
+uninstall: ## remove the CRDs; refused while there are objects of these kinds, which would go with them (OBJECTS=delete: remove them too)
+	@left="$$($(KUBECTL) get keyturn --all-namespaces --output name --ignore-not-found 2>&1)" || case "$$left" in \
+	  *"have a resource type"*) left="" ;; \
+	  *) printf '%s\n' "$$left" >&2; exit 1 ;; \
+	esac; \
+	if [ -n "$$left" ] && [ "$(OBJECTS)" != delete ]; then \
+	  printf '%s\n' "$$left" >&2; \
+	  echo "make uninstall: these objects would be deleted with their CRDs; delete them first, or run: make uninstall OBJECTS=delete" >&2; \
+	  exit 1; \
+	fi
+	@$(KUBECTL) delete --ignore-not-found -k config/crd
+
+deploy: install ## install the operator with the image IMG=… into the cluster of the current context
+	@for part in manager rbac; do $(KUBECTL) kustomize config/$$part; echo ---; done | \
+	  sed 's|^\( *image: \)ghcr.io/keyturn/keyturn:.*|\1$(IMG)|' | $(KUBECTL) apply --server-side -f -
+
+undeploy: ## remove the operator; CRDs, and with them all objects, stay
+	@$(KUBECTL) delete --ignore-not-found -k config/rbac
+	@$(KUBECTL) delete --ignore-not-found -k config/manager
+
+run-operator: $(INSTALLED) ## run the operator on this machine against the cluster of the current context (ARGS='--controllers=rotation'), with your own rights
+	@bin/keyturn run --metrics-bind-address=0 --log-format=text $(ARGS)
+
+docker-build: ## build the image IMG=… with Docker, on the bases' present digests
+	@set -eu; \
+	digest() { $(CONTAINER_TOOL) buildx imagetools inspect "$$(sed -n "s/^ARG $$1=//p" Dockerfile)" --format '{{.Manifest.Digest}}'; }; \
+	builder="$$(digest BUILDER)"; base="$$(digest BASE)"; \
+	$(CONTAINER_TOOL) build --build-arg "BUILDER_DIGEST=$$builder" --build-arg "BASE_DIGEST=$$base" --tag "$(IMG)" .
+
+docker-push: ## push the image IMG=…
+	@$(CONTAINER_TOOL) push "$(IMG)"
 
 audit: $(INSTALLED) ## check signatures and known vulnerabilities of all npm packages (asks the registry)
 	@npm audit signatures

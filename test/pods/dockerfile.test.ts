@@ -111,5 +111,5 @@ it("gives an image with the files and settings that make image packs, and its pr
   for (const name of ["app/keyturn.mjs", "app/keyturn.cdx.json", "licenses/THIRD-PARTY-LICENSES.txt"]) {
     expect(digest(join(folder, name))).toBe(digest(join(root, "dist", name.split("/")[1] ?? "")));
   }
-  expect(await readFile(join(folder, "help.txt"), "utf8")).toContain("run the controllers");
+  expect(await readFile(join(folder, "help.txt"), "utf8")).toContain("Usage: keyturn COMMAND");
 });
