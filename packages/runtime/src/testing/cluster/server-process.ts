@@ -48,7 +48,7 @@ export class ServerProcess {
   /** Starts the server if it does not run, and resolves when it is ready. Rejects with the end of its log if it exits or takes too long. */
   async start(): Promise<void> {
     const state = this.#state.type === "running" ? this.#state : this.#launch();
-    const deadlineMs = systemClock.monotonic() + (this.#options.readyTimeoutMs ?? 60_000);
+    const deadlineMs = systemClock.monotonic() + (this.#options.readyTimeoutMs ?? 300_000);
     let exit: string | undefined;
     void state.exited.then((how) => (exit = how));
     while (!(await this.#options.isReady())) {
@@ -56,7 +56,7 @@ export class ServerProcess {
         throw new Error(`starting ${this.name}: it ended with ${exit} before it was ready; its log ends with:\n${await this.logs(20)}`);
       if (systemClock.monotonic() > deadlineMs) {
         throw new Error(
-          `starting ${this.name}: not ready after ${this.#options.readyTimeoutMs ?? 60_000} ms; its log ends with:\n${await this.logs(20)}`,
+          `starting ${this.name}: not ready after ${this.#options.readyTimeoutMs ?? 300_000} ms; its log ends with:\n${await this.logs(20)}`,
         );
       }
       await delay(pollMs);
