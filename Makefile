@@ -40,8 +40,8 @@ test-keycloak: setup ## check OpenID registration against a real Keycloak, which
 check: $(INSTALLED) ## lint, types, and the tests that need no cluster: the daily loop, below a minute
 	@npm run --silent lint
 	@npm run --silent typecheck
-	@# Without a process for each file, and with a twentieth of the stories of rotation's model; `make test` has all of it.
-	@MODEL_RUNS=5000 npm run --silent test -- --project source --no-isolate packages/runtime/src packages/keyturn/src packages/dashboard/src bench/
+	@# With a twentieth of the stories of rotation's model; `make test` has all of them.
+	@MODEL_RUNS=5000 npm run --silent test -- --project unit
 
 lint: $(INSTALLED) ## lint and check the format
 	@npm run --silent lint

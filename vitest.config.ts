@@ -1,4 +1,4 @@
-// All tests of the workspace: unit and property tests beside their source; the runtime on a real control plane under packages/runtime/test/, the product under test/.
+// All tests of the workspace: pure ones beside their source; the runtime on a real control plane under packages/runtime/test/, the product under test/.
 // Tests that start the program as a process start the checkout's, and a choice of them runs once more with the bundle that goes into the image.
 import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
@@ -21,6 +21,9 @@ const leftOut = [...(obstacle === undefined ? [] : onRealNode), ...(mountsFiles 
 /** Commands in a process of their own; not `keyturn dev`, which needs a checkout. */
 const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.test.ts", "test/rotation/cli.test.ts"];
 
+/** What neither starts a cluster nor leaves anything in its process. A process for each of these files would cost more than all that they test. */
+const pure = ["packages/*/src/**/*.test.ts", "bench/**/*.test.ts"];
+
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
 /** Times that only a hang reaches: the machine may be busy with something else. */
@@ -30,12 +33,13 @@ export default defineConfig({
   test: {
     // Tests on a cluster wait far more than they compute.
     maxWorkers: 3,
+    // Their files run in the order of the projects' names, the longest of each first: so the pure ones, which are short, fill up the end.
     projects: [
       {
         test: {
           ...alike,
           name: "source",
-          include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+          include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
           exclude: [...bundleOnly, ...leftOut, "**/node_modules/**"],
           globalSetup: [sharedCluster],
         },
@@ -50,6 +54,7 @@ export default defineConfig({
           env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },
       },
+      { test: { ...alike, name: "unit", include: pure, isolate: false } },
     ],
   },
 });

@@ -21,6 +21,8 @@ const contract = "packages/dashboard/src/contract/";
 /** The runtime as its users have it, and its test kit. */
 const api = `${runtime}index.ts`;
 const kit = [`${testing}index.ts`, `${testing}vitest/index.ts`];
+/** Kubernetes' own kinds, a file for each group and version. */
+const kinds = `${runtime}kubernetes/generated/`;
 
 /** Small things that every folder of the product may use. */
 const certificate = `${product}certificate.ts`;
@@ -56,7 +58,7 @@ export const importRules: readonly ImportRule[] = [
   { of: testing, may: [runtime], why: "the runtime knows nothing of the product" },
   { of: runtime, may: [runtime], except: [testing], why: "the runtime knows nothing of the product, and runs without its test kit" },
   { of: "packages/runtime/test/", may: ["packages/runtime/"], why: "the runtime is tested without the product" },
-  { of: "packages/runtime/examples/", may: [api], why: entries },
+  { of: "packages/runtime/examples/", may: [api, kinds], why: entries },
   { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
   { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
   { of: `${product}public-key.`, may: [api, certificate, limits, publicKey], why: layers },
@@ -87,7 +89,7 @@ export const importRules: readonly ImportRule[] = [
   })),
   ...["cli/", "main.ts"].map((of) => ({ of: product + of, may: [product, api, ...kit, contract, "packages/keyturn/package.json"], why: entries })),
   { of: "packages/keyturn/test/", may: ["packages/keyturn/", api, ...kit], why: entries },
-  ...["test/", "bench/"].map((of) => ({ of, may: ["test/", "bench/", "tools/", "packages/keyturn/", contract, api, ...kit], why: entries })),
+  ...["test/", "bench/"].map((of) => ({ of, may: ["test/", "bench/", "tools/", "packages/keyturn/", contract, api, kinds, ...kit], why: entries })),
   { of: "tools/", may: ["tools/", "packages/"], why: "tools build and describe the packages, and know no test" },
 ];
 
@@ -142,12 +144,14 @@ function workspaceFile(specifier: string): readonly string[] {
   const workspace = workspaces.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
   if (!workspace) return [];
   const path = `.${specifier.slice(workspace.name.length)}`;
-  return [join(workspace.folder, workspace.exports[path] ?? path)];
+  const family = Object.keys(workspace.exports).find((name) => name.endsWith("/*") && path.startsWith(name.slice(0, -1)));
+  const file = workspace.exports[path] ?? (family && workspace.exports[family]?.replace("*", path.slice(family.length - 1)));
+  return [join(workspace.folder, file ?? path)];
 }
 
 /** Every import of the checkout that no rule allows, every export that nobody imports, and every file that is too small for one. */
 export function importProblems(): readonly string[] {
-  const paths = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist"] });
+  const paths = globSync("{packages,test,bench,tools}/**/*.{ts,tsx}", { cwd: root, exclude: ["**/node_modules", "**/dist", "**/generated"] });
   const files = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), "utf8")] as const));
   return [...Array.from(files).flatMap(([path, text]) => forbiddenImports(path, text).concat(tooSmall(path, text))), ...idleExports(files)];
 }

@@ -32,7 +32,7 @@ export type MakeWorld = (bed: Bed, options: { readonly name: string; readonly si
  * asked for it, and puts off watches for a second until then: the first controller would pay for that.
  */
 export async function applyProductCrds({ cluster }: Bed): Promise<void> {
-  await cluster.apply(renderCrds());
+  await cluster.apply(renderCrds(features));
   await cluster.apply(await readFile(new URL("../../examples/issue/kyma-crd.yaml", import.meta.url), "utf8"));
   const kinds: readonly Kind[] = [...features.flatMap((feature) => feature.kinds), Kyma];
   await Promise.all(kinds.map((kind) => cluster.client.request({ method: "GET", path: `${collectionPath(kind)}?resourceVersion=0&limit=1` })));

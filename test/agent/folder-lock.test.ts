@@ -7,8 +7,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { soon, temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
 
-const patience = { timeout: 300_000 };
-
 /** A kubeconfig whose API server does not answer: an agent then keeps what it has. */
 const kubeconfig = JSON.stringify({
   apiVersion: "v1",
@@ -43,26 +41,22 @@ async function socketsIn(folder: string): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith(".sock"));
 }
 
-test(
-  "a second agent says who holds the folder and ends with 1; the first goes on, and leaves nothing behind when it is stopped",
-  patience,
-  async () => {
-    const folder = await temporaryFolder();
-    const start = await agentsOf(folder);
-    const first = start("web-1");
-    await serves(folder);
-    const second = start("web-2");
-    expect(await second.exit).toBe(1);
-    expect(second.output.err).toMatch(
-      new RegExp(`^keyturn: ${folder} is held by the agent web-1 \\(process \\d+ on ${hostname()}, since 2.*Z\\): stop that one, or give`),
-    );
-    first.kill("SIGTERM");
-    expect(await first.exit).toBe(0);
-    expect(await socketsIn(folder)).toEqual([]);
-  },
-);
+test("a second agent says who holds the folder and ends with 1; the first goes on, and leaves nothing behind when it is stopped", async () => {
+  const folder = await temporaryFolder();
+  const start = await agentsOf(folder);
+  const first = start("web-1");
+  await serves(folder);
+  const second = start("web-2");
+  expect(await second.exit).toBe(1);
+  expect(second.output.err).toMatch(
+    new RegExp(`^keyturn: ${folder} is held by the agent web-1 \\(process \\d+ on ${hostname()}, since 2.*Z\\): stop that one, or give`),
+  );
+  first.kill("SIGTERM");
+  expect(await first.exit).toBe(0);
+  expect(await socketsIn(folder)).toEqual([]);
+});
 
-test("an agent that was killed is followed by the next one at once, again and again", patience, async () => {
+test("an agent that was killed is followed by the next one at once, again and again", async () => {
   const folder = await temporaryFolder();
   const start = await agentsOf(folder);
   for (const identity of ["web-1", "web-2", "web-3"]) {
@@ -78,7 +72,7 @@ test("an agent that was killed is followed by the next one at once, again and ag
   }
 });
 
-test("an agent that is stopped, and not gone, still holds its folder", patience, async () => {
+test("an agent that is stopped, and not gone, still holds its folder", async () => {
   const folder = await temporaryFolder();
   const start = await agentsOf(folder);
   const first = start("web-1");

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Pod } from "@keyturn/runtime";
@@ -12,7 +12,6 @@ import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
 // A busy machine may take its time to bring pods up.
-vi.setConfig({ testTimeout: 300_000 });
 
 const cluster = useSharedCluster();
 const soon = soonWithin(60_000);

@@ -71,12 +71,12 @@ function otherValue({ flag }: ChartFlag): readonly [value: unknown, text: string
 
 test("every flag of keyturn run and keyturn agent is a value, or is decided by the chart", () => {
   const valued = (of: (flag: ChartFlag) => boolean): readonly string[] =>
-    chartFlags()
+    chartFlags(features)
       .filter(of)
       .map(({ flag }) => flag.name);
   const names = (flags: readonly Flag[]): readonly string[] => flags.map(({ name }) => name).toSorted();
-  const runDecided = decided.run.filter((name) => runFlags().some((flag) => flag.name === name));
-  expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags()));
+  const runDecided = decided.run.filter((name) => runFlags(features).some((flag) => flag.name === name));
+  expect([...valued(({ of }) => of !== "agent"), ...runDecided].toSorted()).toEqual(names(runFlags(features)));
   const checksum = ["version-annotations", "secret-selector", "secret-types", "announcement-keys", "max-changing", "max-vanishing"];
   const scope = ["namespace-selector", "namespaces", "scope"];
   const shared = [...[...checksum, ...scope].map((name) => `checksum.${name}`), "log-level", "log-format"];
@@ -99,7 +99,7 @@ test("with default values there are only the arguments that the chart decides", 
 });
 
 test("every value that is not the default arrives as its argument, as it was written", async () => {
-  const operatorFlags = chartFlags().filter(({ of }) => of !== "agent");
+  const operatorFlags = chartFlags(features).filter(({ of }) => of !== "agent");
   const entries = operatorFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
   const given = await argumentsWith(treeOf(entries, { controllers: allOn, extraArgs: ["--more=1"], rbac: { clusterRoles: true } }));
   const [run, controllers, metrics, health, ...rest] = given;
@@ -110,7 +110,7 @@ test("every value that is not the default arrives as its argument, as it was wri
 });
 
 test("the agent gets its own flags, and counts what the control plane counts", async () => {
-  const agentFlags = chartFlags().filter(({ of }) => of === "agent");
+  const agentFlags = chartFlags(features).filter(({ of }) => of === "agent");
   const entries = agentFlags.map((flag) => [flag.path, otherValue(flag)[0]] as const);
   const checksum = { secretTypes: "all", secretSelector: "a=b", versionAnnotations: ["x/y"] };
   const given = await argumentsWith(treeOf(entries, { agent: { enabled: true }, controllers: { checksum }, logLevel: "debug" }), "keyturn-agent");

@@ -1,5 +1,5 @@
 // What the chart renders, given to a real API server, in a namespace that takes only pods of the standard *restricted*.
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod";
 import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { type ChartValues, type RenderedObject, renderChart } from "../../tools/chart-rendering.ts";
@@ -7,7 +7,6 @@ import { foreignKinds } from "./foreign-kinds.ts";
 import { podTemplateOf } from "./pod-template.ts";
 
 // A busy machine may take its time to bring pods up.
-vi.setConfig({ testTimeout: 300_000 });
 
 const cluster = useSharedCluster();
 const soon = soonWithin(120_000);

@@ -1,13 +1,12 @@
 // config/ is the chart with its default values, and `kubectl apply -k` installs it.
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useCluster } from "@keyturn/runtime/testing/vitest";
 import { everything } from "@keyturn/runtime/testing";
 import { readObjects, renderChart } from "../../tools/chart-rendering.ts";
 import { rightsOf } from "./rights.ts";
 
 // A busy machine may take its time to bring pods up.
-vi.setConfig({ testTimeout: 300_000 });
 
 // One of its own: the manifests name their namespace and roles, which other tests use too.
 const cluster = useCluster(everything);

@@ -75,7 +75,7 @@ function printedRights(flags: Readonly<Record<string, string>>, owner: typeof se
     height: () => undefined,
     signal: AbortSignal.abort(),
   };
-  rbacCommand({ namespace: owner.namespace, "service-account": owner.name, ...flags }, console);
+  rbacCommand({ namespace: owner.namespace, "service-account": owner.name, ...flags }, console, features);
   return rightsOf(readObjects(text), owner);
 }
 

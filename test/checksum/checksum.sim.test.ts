@@ -20,7 +20,6 @@ const places = [
 
 test.each(places)(
   "only states that were there are published, and in the end the right one alone, in a namespace that is chosen $chosen",
-  { timeout: 300_000 },
   async ({ seeds, more, actions }) => {
     const given: Readonly<Record<string, string>> = { ...flags, ...more };
     await forEachSeed(seeds, async (seed) => {

@@ -2,7 +2,7 @@
 import { Secret } from "@keyturn/runtime";
 import { describe, expect, test } from "vitest";
 import { startedWithAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
-import { all, auto, ConsumersWorld, password, started, type Using } from "./consumers-world.ts";
+import { all, auto, password, started, type Using } from "./consumers-world.ts";
 
 describe("what restarts a workload", () => {
   test("at first sight it is written down what pods were started with, and nobody is restarted", async () => {
@@ -156,29 +156,3 @@ describe("one bad Secret", () => {
     expect(world.restarts[0]).toBe("h");
   });
 });
-
-test.each(["killed before", "killed after", "unanswered", "conflict"] as const)(
-  "%s at any write, each change is rolled out exactly once",
-  async (what) => {
-    const names = ["a", "b", "c"];
-    const run = async (at: number): Promise<ConsumersWorld> => {
-      const world = new ConsumersWorld({ fault: { at, what } });
-      world.secret("db", { password: "one" });
-      for (const name of names) world.deployment(name, { annotations: auto, container: password });
-      world.start().start();
-      await world.pass(60);
-      world.secret("db", { password: "two" });
-      await world.pass(120);
-      world.secret("db", { password: "three" });
-      await world.pass(300);
-      return world;
-    };
-    const undisturbed = await run(0);
-    const twice = { a: 2, b: 2, c: 2 };
-    expect([undisturbed.restartCounts, undisturbed.labelled]).toEqual([twice, []]);
-    for (let at = 1; at <= undisturbed.writes; at++) {
-      const world = await run(at);
-      expect([at, world.restartCounts, world.labelled]).toEqual([at, twice, []]);
-    }
-  },
-);

@@ -1,14 +1,13 @@
 // Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them, asked for by requests and on the page.
 import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive, type WatchedPage } from "./support/chromium.ts";
 import { ask, openPage } from "./support/page-reader.ts";
 import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);

@@ -1,7 +1,7 @@
 // Every way to be blind, in every view: what cannot be seen is said there, and nothing is claimed about it. With objects that were last seen well, and without any.
 import type { DashboardRecord, ObjectDetail, ObjectRecord, StageRecord } from "@keyturn/dashboard/contract";
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { stageLayout } from "../../packages/keyturn/src/dashboard/dashboard.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
@@ -9,7 +9,6 @@ import { goTo, openInBrowser, useBrowser, whenLive } from "./support/chromium.ts
 import { startContractServer } from "./support/contract-server.ts";
 import { stageRecords, syntheticRecords, wellRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const nowMs = Date.now();
 let folder: string;

@@ -1,12 +1,11 @@
 // The page and its connection: live changes, a cut and its end, and a server that no longer lets it in.
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { type ContractServer, type ContractServerOptions, startContractServer } from "./support/contract-server.ts";
 import { faringAs, syntheticIssued, syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const soon = soonWithin(120_000);
 const nowMs = Date.now();

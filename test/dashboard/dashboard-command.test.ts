@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { soonWithin, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
@@ -11,13 +11,13 @@ import { restartedRollout, rolloutDefinition } from "../support/rollout-definiti
 import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { ask, openPage } from "./support/page-reader.ts";
 import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const soon = soonWithin(120_000);
 
 beforeAll(async () => {
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   for (const namespace of ["mine", "theirs"]) {
     await publishKeys(cluster(), namespace, "tokens");
     await rotateKeys(cluster(), namespace, "keys");

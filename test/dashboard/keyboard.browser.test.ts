@@ -1,12 +1,11 @@
 // Everything on the page can be reached and used without a mouse.
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { soonWithin } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
 import { syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const soon = soonWithin(120_000);
 /** The text of what has the focus. */
@@ -38,7 +37,7 @@ it("Tab leads from the skip link through the steps to the content, and what has 
     "Roll out",
     "Use",
   ]);
-  expect(passed.slice(8)).toEqual(["Times in full", "Colours: as the system", "Help", "Issue"]);
+  expect(passed.slice(8)).toEqual(["Times in full", "Colours: as the system", "Help", "Search everything"]);
 
   await page.reload();
   await whenLive(page);
@@ -53,7 +52,7 @@ it("a list is searched with /, gone through with arrows, and left into an object
   const { page, problems } = watched;
   await whenLive(page);
   await page.keyboard.press("1");
-  await page.getByRole("heading", { name: "Issued" }).waitFor();
+  await page.getByRole("heading", { name: "Issue", level: 1 }).waitFor();
   const first = page.getByRole("table").getByRole("link").first();
   await first.waitFor();
   await first.focus();

@@ -1,11 +1,10 @@
 // 10,000 objects of a kind: what is drawn stays small, a change costs what it touches, and the frames are timed for whoever wants to know.
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { goTo, openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
 import { faringAs, syntheticIssued, syntheticRotationSet, syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const many = 10_000;
 

@@ -3,13 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { ObjectDetail, ObjectRecord, StageLayout, StageRecord } from "@keyturn/dashboard/contract";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive, wide } from "./support/chromium.ts";
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
 import { syntheticChecksum, syntheticRecords } from "./support/synthetic-records.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const browser = useBrowser();
 const nowMs = Date.now();
 const target = "object/rotationtargets.rotator.k8s.telekom.com/team-03/signing-key-00003-live";
@@ -67,6 +66,7 @@ const views: readonly { readonly view: string; readonly shows: string }[] = [
   { view: "publish", shows: "2 active, 1 retiring" },
   { view: "verify", shows: "the checksum counts version 4, and there is no such Secret" },
   { view: "roll-out", shows: "RolloutLimit" },
+  { view: "use", shows: "No workload is behind" },
   { view: target, shows: "version 5 has taken the place of version 4" },
 ];
 

@@ -6,7 +6,7 @@ import type { DashboardRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import { objectPath } from "@keyturn/dashboard/contract";
 import { Secret } from "@keyturn/runtime";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
 import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
@@ -14,7 +14,6 @@ import { ask, lanesOf, openPage } from "./support/page-reader.ts";
 import { everythingShown, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const soon = soonWithin(120_000);
 const namespace = "planted";

@@ -12,7 +12,7 @@ import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBro
 const withPictures = process.env["PICTURES"] === "1";
 /** So many rotations are awaited; pictures should have something to show. */
 const rotations = withPictures ? 5 : 1;
-vi.setConfig({ testTimeout: withPictures ? 900_000 : 300_000, hookTimeout: 240_000 });
+if (withPictures) vi.setConfig({ testTimeout: 900_000 });
 /** Side by side, because each test waits for the story to go on; pictures are taken at its end. */
 const test = withPictures ? it : it.concurrent;
 const browser = useBrowser();

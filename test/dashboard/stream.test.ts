@@ -1,14 +1,13 @@
 // The stream of records: live, resumed after a cut, begun anew after a restart, and free of cost for the API server however many look.
 import { type FaultProxy, startFaultProxy } from "@keyturn/runtime/testing";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { secretAccess } from "../../packages/keyturn/src/dashboard/viewer-rights.ts";
 import { busyRequests } from "../support/busy-requests.ts";
 import { lanesOf, ask, openPage, type PageReader } from "./support/page-reader.ts";
 import { everythingShown, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn, publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const soon = soonWithin(120_000);
 const namespace = "streamed";

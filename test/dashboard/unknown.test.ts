@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
 import type { StageRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
@@ -12,8 +12,8 @@ import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { applyIn, publishKeys } from "./support/shown-objects.ts";
 import { stageRecords, syntheticRecords } from "./support/synthetic-records.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useCluster();
 const browser = useBrowser();
 const soon = soonWithin(120_000);
@@ -24,7 +24,7 @@ const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
 let folder: string;
 beforeAll(async () => {
   folder = await buildDashboard();
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   // Once: a key that replaces another is under way for a while.
   await publishKeys(cluster(), "shop", "tokens");
 });

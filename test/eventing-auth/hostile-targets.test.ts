@@ -172,40 +172,36 @@ const bytesPerMs = 8;
 /** Too much is noticed when it has been read, and Node reads so much at once. */
 const readSize = 64 * 1024;
 
-test(
-  "a thousand clusters are observed beside fifty hostile ones, of which none is read or connected to beyond its budget",
-  { timeout: 240_000 },
-  async () => {
-    const opened = openedSockets();
-    const startedMs = performance.now();
-    const healthy = await serve((response) => {
-      response.writeHead(200, json);
-      response.write(synced);
-    }, opened);
-    const fifty = Array.from({ length: 5 }, () => attacks).flat();
-    const hostile = await Promise.all(
-      fifty.map(async (attack) => {
-        const server = await serve(attack.answer, opened);
-        return { attack, server, target: open(server) };
-      }),
-    );
-    const targets = Array.from({ length: 1_000 }, () => open(healthy));
-    await soon(() => expect(targets.filter((target) => target.observe().type === "observed").length).toBe(1_000));
-    const namesOf = (some: typeof hostile): readonly string[] => some.map(({ attack }) => attack.name);
-    // Those that send have been stopped, and are told of.
-    await soon(() => expect(namesOf(hostile.filter(({ attack, server }) => attack.floods && server.readBytes() <= burstBytes))).toEqual([]));
-    await soon(() => {
-      for (const { attack, target } of hostile) {
-        if (attack === attacks[0]) expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetUnreachable" } });
-      }
-    });
-    // Each socket on which too much came was given up at once.
-    const maxBytes = ({ socketCount }: Counted): number => burstBytes + socketCount() * readSize + (performance.now() - startedMs) * bytesPerMs;
-    expect(namesOf(hostile.filter(({ server }) => server.readBytes() > maxBytes(server)))).toEqual([]);
-    expect(namesOf(hostile.filter(({ server }) => server.peakSockets() > 3))).toEqual([]);
-    expect(targets.every((target) => target.observe().type === "observed")).toBe(true);
-  },
-);
+test("a thousand clusters are observed beside fifty hostile ones, of which none is read or connected to beyond its budget", async () => {
+  const opened = openedSockets();
+  const startedMs = performance.now();
+  const healthy = await serve((response) => {
+    response.writeHead(200, json);
+    response.write(synced);
+  }, opened);
+  const fifty = Array.from({ length: 5 }, () => attacks).flat();
+  const hostile = await Promise.all(
+    fifty.map(async (attack) => {
+      const server = await serve(attack.answer, opened);
+      return { attack, server, target: open(server) };
+    }),
+  );
+  const targets = Array.from({ length: 1_000 }, () => open(healthy));
+  await soon(() => expect(targets.filter((target) => target.observe().type === "observed").length).toBe(1_000));
+  const namesOf = (some: typeof hostile): readonly string[] => some.map(({ attack }) => attack.name);
+  // Those that send have been stopped, and are told of.
+  await soon(() => expect(namesOf(hostile.filter(({ attack, server }) => attack.floods && server.readBytes() <= burstBytes))).toEqual([]));
+  await soon(() => {
+    for (const { attack, target } of hostile) {
+      if (attack === attacks[0]) expect(target.observe()).toMatchObject({ type: "unobserved", trouble: { reason: "TargetUnreachable" } });
+    }
+  });
+  // Each socket on which too much came was given up at once.
+  const maxBytes = ({ socketCount }: Counted): number => burstBytes + socketCount() * readSize + (performance.now() - startedMs) * bytesPerMs;
+  expect(namesOf(hostile.filter(({ server }) => server.readBytes() > maxBytes(server)))).toEqual([]);
+  expect(namesOf(hostile.filter(({ server }) => server.peakSockets() > 3))).toEqual([]);
+  expect(targets.every((target) => target.observe().type === "observed")).toBe(true);
+});
 
 function open({ connection }: Counted): Target {
   const target = new Target({

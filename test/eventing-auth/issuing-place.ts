@@ -18,7 +18,7 @@ import {
   systemClock,
 } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { askedAtAnnotation, EventingAuth, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
@@ -45,7 +45,6 @@ interface StartOptions {
 const targetSecretName = "eventing-webhook-auth";
 
 /** Two clusters and several operators on a busy machine take their time. */
-vi.setConfig({ testTimeout: 240_000 });
 
 /** What is made for a place besides the usual. */
 interface PlaceOptions {

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { Secret } from "@keyturn/runtime";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ApplicationRef, IdentityProvider } from "../../packages/keyturn/src/controllers/eventing-auth/identity/provider.ts";
 import { type KeycloakServer, startKeycloak } from "./identity/keycloak-server.ts";
 import { openid } from "./identity/openid-place.ts";
@@ -12,7 +12,6 @@ import { verifiedToken } from "./identity/verified-token.ts";
 import { type IssuingPlace, issuingPlace } from "./issuing-place.ts";
 
 // Keycloak takes its time to start.
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const controlPlane = useSharedCluster();
 const target = useSharedApiServer();

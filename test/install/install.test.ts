@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { everything, freePort } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import * as z from "zod";
 import { readManifests } from "../../packages/keyturn/src/dev/stories.ts";
 import { type Istiod, startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
@@ -15,7 +15,6 @@ import { program } from "../support/program.ts";
 import { helm, install, readContainer, release, startContainer } from "./installed-chart.ts";
 
 const cluster = useCluster(everything);
-vi.setConfig({ testTimeout: 300_000 });
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
 const gateway = "keyturn-examples-verify";
 const runtime = "0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10";

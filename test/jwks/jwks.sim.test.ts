@@ -28,7 +28,7 @@ function publishing(seed: number, flags: Readonly<Record<string, string>>): Para
 test.each([
   ["with the limits off", { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0", "jwks.configmap-interval": "0" }],
   ["with the default limits", {}],
-])("%s: every document is right at every moment, and the last one is complete", { timeout: 300_000 }, async (_which, flags) => {
+])("%s: every document is right at every moment, and the last one is complete", async (_which, flags) => {
   await forEachSeed(40, async (seed) => {
     const report = await simulate(publishing(seed, flags));
     expect(report.writes).toBeGreaterThan(0);

@@ -97,6 +97,17 @@ describe("the installed package", () => {
     expect(await run(findOldestNode(), "out/names.cjs")).toBe("till\n");
   });
 
+  it("costs nobody a kind that is not imported", async () => {
+    const { folder, write } = await installPackage(archive, "no optional peers");
+    const code = 'import { Deployment } from "@keyturn/runtime/kubernetes/apps/v1";\nconsole.log(Deployment.plural);\n';
+    await write("kinds.ts", code);
+    const { outputFiles } = await build({ ...bundled, absWorkingDir: folder, entryPoints: ["kinds.ts"], write: false, outfile: "kinds.cjs" });
+    const text = outputFiles.map((file) => file.text).join("");
+    expect(text).toContain('plural: "deployments"');
+    expect(text).not.toContain("statefulsets");
+    expect(text.length).toBeLessThan(1000);
+  });
+
   it("is required by CommonJS, and where Node can not, the error says what to do", async () => {
     const { write, run } = await installPackage(archive);
     await write("names.cjs", 'const { nameOf } = require("@keyturn/runtime");\nconsole.log(nameOf("shop/till").name);\n');

@@ -2,7 +2,7 @@
 import { Deployment, Event, Secret } from "@keyturn/runtime";
 import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
@@ -17,7 +17,6 @@ import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 
 // A cluster of its own: whatever changes in it is the operator's doing.
 const cluster = useCluster(everything);
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const stack = new AsyncDisposableStack();
 const examples = "keyturn-examples";
 const mesh = "keyturn-examples-mesh";
@@ -39,7 +38,7 @@ beforeAll(async () => {
   istiod = stack.use(await startIstiod());
   await cluster().apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: istiod.settings.namespace } });
   await cluster().apply([istiod.configMap(), istiod.revisionConfiguration()]);
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   for (const manifest of await readManifests(examplesFolder)) await cluster().apply(manifest);
   await putKyma("without-auth");
   await rolledOut();

@@ -1,7 +1,7 @@
 // `keyturn status` on a real API server: what people are told about credentials, with many rights and with few.
 import { answerWith, refuseSendInitialEvents, startFaultProxy } from "@keyturn/runtime/testing";
 import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { startKeyturn } from "../support/keyturn-process.ts";
@@ -9,7 +9,6 @@ import { type RotatingNamespace, rotatingNamespace } from "../rotation/rotating-
 import { startTyped, typed } from "../support/typed-command.ts";
 
 // Side by side: each test has a namespace of its own, and some wait for what takes its time, such as a server that is silent.
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useSharedCluster();
 const soon = soonWithin(120_000);
 

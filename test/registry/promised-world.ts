@@ -76,6 +76,8 @@ export class PromisedWorld {
   #operator = new AbortController();
   /** Every write that was sent, but for Events, in the shape of `PATCH configmaps/keys`; what was refused included. */
   readonly writes: string[] = [];
+  /** Every object that was asked for by its name, in the same shape; lists and watches are the caches' business. */
+  readonly reads: string[] = [];
   /** Every Event: `Warning Forbidden site`. */
   readonly events: string[] = [];
   /** What Events and conditions say, word for word, as often as it is said. */
@@ -83,7 +85,7 @@ export class PromisedWorld {
   readonly logs: string[] = [];
   /** By what failed: how often it had in a row, at each failure. */
   readonly failures = new Map<string, number[]>();
-  /** Which write is refused, and how. */
+  /** Which write or read is refused, and how. */
   refused: { readonly write: string; readonly how: Refusal } | undefined;
 
   constructor(scenario: Scenario, controller: MakeController, options: { readonly dryRun?: boolean } = {}) {
@@ -137,7 +139,8 @@ export class PromisedWorld {
     return {
       send: async (request, signal) => {
         const path = request.path.replace(/\?.*/, "").replace(/.*\/namespaces\/[^/]+\//, "");
-        if (request.method === "GET" || isDryRun(request)) return wire.send(request, signal);
+        if (request.method === "GET" && isOfCaches(request)) return wire.send(request, signal);
+        if (isDryRun(request)) return wire.send(request, signal);
         if (path.startsWith("events")) {
           const { type, reason, regarding, note } = objectOr(JSON.parse(request.body ?? "{}"));
           const event = `${stringOr(type, "")} ${stringOr(reason, "")} ${stringOr(objectOr(regarding)["name"], "")}`;
@@ -160,7 +163,7 @@ export class PromisedWorld {
         const { pathname, searchParams: query } = new URL(request.path, tenantUrl);
         const route = routeOf(request.method, pathname);
         if (!route || route.step === "token") return answer(200, JSON.stringify({ access_token: "a token" }));
-        const refused = request.method === "GET" ? undefined : await this.#answerOf(`tenant's ${route.step}`, "", signal);
+        const refused = await this.#answerOf(`tenant's ${request.method === "GET" ? "GET " : ""}${route.step}`, "", signal);
         if (refused) return refused;
         const tenant = {
           url: tenantUrl,
@@ -179,9 +182,9 @@ export class PromisedWorld {
     };
   }
 
-  /** Lists a write of the object of a name. How it is refused, if it is. */
+  /** Lists a write or read of the object of a name. How it is refused, if it is. */
   #answerOf(write: string, name: string, signal?: AbortSignal): TransportResponse | Promise<TransportResponse> | undefined {
-    this.writes.push(write);
+    (/\bGET /.test(write) ? this.reads : this.writes).push(write);
     if (this.refused?.write !== write) return undefined;
     const { how } = this.refused;
     if (how === "cut") throw new ConnectionError("cut");
@@ -269,12 +272,11 @@ export class PromisedWorld {
     return condition && readyOf(this.#server.store.get(resourceOf(condition), `${namespace}/${tells}`));
   }
 
-  /** Whether Ready is False of any object of that kind. */
-  get isAnyUnready(): boolean {
+  /** What Ready says of every object of that kind that has it. */
+  get allReady(): readonly string[] {
     const { condition } = this.#scenario;
-    return (
-      condition !== undefined && this.#server.store.list(resourceOf(condition)).some(([, object]) => readyOf(object)?.startsWith("False") === true)
-    );
+    const objects = condition ? this.#server.store.list(resourceOf(condition)) : [];
+    return objects.flatMap(([, object]) => readyOf(object) ?? []);
   }
 }
 
@@ -282,6 +284,11 @@ function readyOf(object: JsonObject | undefined): string | undefined {
   const { conditions } = objectOr(object?.["status"]);
   const ready = (Array.isArray(conditions) ? conditions : []).map(objectOr).find(({ type }) => type === "Ready");
   return ready && `${stringOr(ready["status"], "")} ${stringOr(ready["reason"], "")}`;
+}
+
+/** A list or a watch; of a Lease, and of what lies in no namespace, there is more than one reader. */
+function isOfCaches({ path }: TransportRequest): boolean {
+  return /[?&](?:watch|limit|resourceVersion|labelSelector)=/.test(path) || !path.includes("/namespaces/") || path.includes("/leases/");
 }
 
 /** The name of what is written, also of what is created. */

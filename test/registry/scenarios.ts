@@ -1,6 +1,7 @@
 // What users do that makes each controller of the registry write all that it can write: objects that come, change and go.
 import { Buffer } from "node:buffer";
 import { Deployment, Ingress, type Kind, type KubeObject, Namespace, Pod, ReplicaSet, Secret } from "@keyturn/runtime";
+import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { restartOnChangeAnnotation } from "../../packages/keyturn/src/controllers/consumers/annotations.ts";
 import { EventingAuth, eventingAuthFinalizer, Kyma } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
@@ -28,7 +29,7 @@ export interface Scenario {
   readonly life: readonly (readonly Change[])[];
   /** The object that can be paused, and of which Events and the condition tell. */
   readonly tells: string;
-  /** Its kind, if it has conditions. */
+  /** Its kind if it has conditions, or the kind that has them for it. */
   readonly condition?: Kind;
   /** The writes that a pause keeps back, by a part of their lines. */
   readonly ofIt: string;
@@ -90,11 +91,12 @@ const checksumFlags = { "checksum.keep": "1", "checksum.keep-for": "0" };
 const member = (kind: Kind, version: string, content: Content): Change =>
   put(kind, "shop-1", { metadata: { annotations: { [defaultVersionAnnotation]: version } }, ...content });
 
-function checksum(kinds: string, changed: (version: string) => Change): Scenario {
+function checksum(checksums: Kind, kinds: string, changed: (version: string) => Change): Scenario {
   return {
     life: [[chosen, changed("1")], [changed("2")], [changed("3")]],
     // Version 0 counts for nothing.
     churn: (count) => [changed(String(count + 1))],
+    condition: checksums,
     tells: namespace,
     ofIt: "checksums",
     madeUp: /(?<=checksums\/)(?:secret|ingress-checksum)-[a-z0-9]+/,
@@ -154,8 +156,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ofIt: "secrets/a",
     madeUp: /(?<=secrets\/)[\w-]*\d[\w-]*/,
   },
-  checksum: checksum("secrets", (version) => member(Secret, version, { type: "kubernetes.io/tls", data: certificates[0] })),
-  "checksum-ingress": checksum("ingresses", (version) => member(Ingress, version, { spec: { rules: [{ host: `v${version}.example.com` }] } })),
+  checksum: checksum(SecretCheckSum, "secrets", (version) => member(Secret, version, { type: "kubernetes.io/tls", data: certificates[0] })),
+  "checksum-ingress": checksum(IngressCheckSum, "ingresses", (version) =>
+    member(Ingress, version, { spec: { rules: [{ host: `v${version}.example.com` }] } }),
+  ),
   "eventing-auth": {
     life: [
       [

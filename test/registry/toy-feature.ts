@@ -67,6 +67,7 @@ function setUpToys(scope: ControllerScope): Reconcile {
     },
     {
       reasons: { ToyBroken: { meaning: "A toy cannot be wound up.", health: "degraded" }, ToyWound: { meaning: "A toy was wound up." } },
+      rateLimit: { minIntervalMs: 1_000, maxPerMinute: 12 },
       leaves: (key) => {
         const toy = toys.get(key);
         return toy?.metadata.annotations?.[pausedAnnotation] === "true" ? { type: "paused", status: [] } : undefined;

@@ -31,7 +31,7 @@ class Death implements Fault {
   }
 }
 
-test.concurrent.each(["before", "after"] as const)("a crash %s every single write of a rotation", { timeout: 400_000 }, async (moment) => {
+test.concurrent.each(["before", "after"] as const)("a crash %s every single write of a rotation", async (moment) => {
   await using place = await rotatingNamespace(cluster(), `crash-${moment}`);
   await place.putTargets(["200ms", "200ms", "200ms"]);
   await place.putSource("v0");

@@ -24,46 +24,42 @@ async function putGears(place: RotatingNamespace, set: string, teeth: number): P
   await cluster().apply(gear);
 }
 
-test(
-  "the other kinds are rotated while a CRD is missing; it is rotated when it appears; and without it again when it goes",
-  { timeout: 400_000 },
-  async () => {
-    await using place = await rotatingNamespace(cluster(), "unserved", { "rotation.kinds": "gears.v1.unserved.example" });
-    const operator = await place.startOperator();
-    const state = (): string | undefined => operator.started.controllers()[0]?.state;
-    const stateIs = (wanted: string): Promise<void> => soon(async () => expect(state()).toBe(wanted));
+test("the other kinds are rotated while a CRD is missing; it is rotated when it appears; and without it again when it goes", async () => {
+  await using place = await rotatingNamespace(cluster(), "unserved", { "rotation.kinds": "gears.v1.unserved.example" });
+  const operator = await place.startOperator();
+  const state = (): string | undefined => operator.started.controllers()[0]?.state;
+  const stateIs = (wanted: string): Promise<void> => soon(async () => expect(state()).toBe(wanted));
 
-    // Missing: Secrets are rotated all the same, and what is missing is reported.
-    await place.putTargets(["0s"]);
-    await place.putSource("one");
-    await place.holds({ t1: "one" });
-    await stateIs(`active, without ${resource}`);
-    await soon(async () => {
-      expect(await operator.metrics()).toContain(`runtime_watch_state{resource="${resource}",namespace="${place.namespace}",state="missing"} 1`);
-      const { status, text } = await operator.readyz();
-      expect(status).toBe(200);
-      expect(text).toContain(`[~] watch ${resource} in ${place.namespace}: the API server does not serve this kind; install its CRD`);
-    });
-    const logged = expect.objectContaining({ msg: "controller state", state: `active, without ${resource}` });
-    await soon(async () => expect(operator.logLines).toContainEqual(logged));
+  // Missing: Secrets are rotated all the same, and what is missing is reported.
+  await place.putTargets(["0s"]);
+  await place.putSource("one");
+  await place.holds({ t1: "one" });
+  await stateIs(`active, without ${resource}`);
+  await soon(async () => {
+    expect(await operator.metrics()).toContain(`runtime_watch_state{resource="${resource}",namespace="${place.namespace}",state="missing"} 1`);
+    const { status, text } = await operator.readyz();
+    expect(status).toBe(200);
+    expect(text).toContain(`[~] watch ${resource} in ${place.namespace}: the API server does not serve this kind; install its CRD`);
+  });
+  const logged = expect.objectContaining({ msg: "controller state", state: `active, without ${resource}` });
+  await soon(async () => expect(operator.logLines).toContainEqual(logged));
 
-    // Appears: it is rotated without anybody doing anything.
-    await cluster().apply(crdOf(Gear));
-    await putGears(place, "small", 12);
-    await soon(async () => expect((await place.get(Gear, "small"))?.spec).toEqual({ teeth: 12 }));
-    await stateIs("active");
+  // Appears: it is rotated without anybody doing anything.
+  await cluster().apply(crdOf(Gear));
+  await putGears(place, "small", 12);
+  await soon(async () => expect((await place.get(Gear, "small"))?.spec).toEqual({ teeth: 12 }));
+  await stateIs("active");
 
-    // Goes: Secrets go on.
-    await cluster().kubectl("delete", "crd", resource);
-    await stateIs(`active, without ${resource}`);
-    await place.putSource("two");
-    await place.holds({ t1: "two" });
+  // Goes: Secrets go on.
+  await cluster().kubectl("delete", "crd", resource);
+  await stateIs(`active, without ${resource}`);
+  await place.putSource("two");
+  await place.holds({ t1: "two" });
 
-    // Comes back: it is rotated again. A target that was refused while the CRD was going has to wait for its next try, so this is another one.
-    await cluster().apply(crdOf(Gear));
-    await putGears(place, "large", 48);
-    await soon(async () => expect((await place.get(Gear, "large"))?.spec).toEqual({ teeth: 48 }));
-    await stateIs("active");
-    await cluster().kubectl("delete", "crd", resource);
-  },
-);
+  // Comes back: it is rotated again. A target that was refused while the CRD was going has to wait for its next try, so this is another one.
+  await cluster().apply(crdOf(Gear));
+  await putGears(place, "large", 48);
+  await soon(async () => expect((await place.get(Gear, "large"))?.spec).toEqual({ teeth: 48 }));
+  await stateIs("active");
+  await cluster().kubectl("delete", "crd", resource);
+});

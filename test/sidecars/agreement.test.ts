@@ -11,8 +11,6 @@ import type { Istiod, Misbehaviour } from "../../packages/keyturn/src/dev/stand-
 import { InjectionWorld, startControlPlane } from "./injection-world.ts";
 
 const cluster = useCluster();
-/** Some are hundreds of pods. */
-const patiently = { timeout: 300_000 };
 type Labels = Readonly<Record<string, string>>;
 
 const istiods: Record<"plain" | "canary" | "other", Istiod | undefined> = { plain: undefined, canary: undefined, other: undefined };
@@ -78,7 +76,7 @@ const worlds: Readonly<Record<string, () => readonly MutatingWebhookConfiguratio
 };
 
 describe("the sidecar and who is asked for it agree with the API server", () => {
-  test.each(Object.entries(worlds))("%s", patiently, async (_name, configurations) => {
+  test.each(Object.entries(worlds))("%s", async (_name, configurations) => {
     await world.install(configurations());
     const seen = new Set<string | undefined>();
     for (const labels of namespaceLabels) {
@@ -142,7 +140,7 @@ const configurationsArbitrary = fc.uniqueArray(
 );
 
 describe("generated webhooks", () => {
-  test("with any selectors, rules, order and reinvocation", patiently, async () => {
+  test("with any selectors, rules, order and reinvocation", async () => {
     const counts = new Map<number, number>();
     const draws = fc.record({
       configurations: configurationsArbitrary,
@@ -287,7 +285,7 @@ describe("match conditions", () => {
     }
   });
 
-  test("of all kinds: our answer is the API server's, or we say that we have none", patiently, async () => {
+  test("of all kinds: our answer is the API server's, or we say that we have none", async () => {
     const like = istiod(istiods.plain).revisionConfiguration().webhooks?.[0];
     if (!like) throw new Error("a control plane has webhooks");
     // A webhook for each, which only the pod with its number is for.

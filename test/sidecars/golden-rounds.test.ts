@@ -26,8 +26,6 @@ interface Golden {
 }
 const isReal = injector !== undefined && chart !== undefined;
 const golden: Golden = isReal ? { configurations: {}, answers: {}, pods: {} } : JSON.parse(readFileSync(file, "utf8"));
-/** Istio is started anew for each state. */
-const patiently = { timeout: 120_000 };
 /** What of the record the rounds ask for. */
 const needed = new Set<string>();
 
@@ -117,7 +115,7 @@ async function decided(round: Round, { compareHub = false, whole = false } = {})
   });
 }
 
-test.each(rounds)("$name: $decision", patiently, async (round) => {
+test.each(rounds)("$name: $decision", async (round) => {
   const { decision, withHub = decision, whole = decision } = round;
   expect(await decided(round)).toBe(decision);
   expect(await decided(round, { compareHub: true })).toBe(withHub);
@@ -139,7 +137,7 @@ test.each<readonly [string, "before" | "after", Partial<ProxySettings>]>([
   ["hub", "after", { hub: "mirror.example.com/istio" }],
   ["moved revision tag", "after", { revision: "two" }],
   ["native sidecars", "after", { nativeSidecars: true }],
-])("the stand-in injects as Istio does: %s", patiently, async (name, when, settings) => {
+])("the stand-in injects as Istio does: %s", async (name, when, settings) => {
   const round = rounds.find((each) => each.name === name);
   if (!round) throw new Error(`there is no round ${name}`);
   await using standIn = await startIstiod({ tag: "1.29.0", ...settings });

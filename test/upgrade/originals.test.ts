@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { allFields } from "../jwks/rieset-fields.ts";
+import { features } from "../../packages/keyturn/src/registry.ts";
 
 const cluster = useCluster();
 
@@ -135,7 +136,7 @@ it("every object that was made under the originals' CRDs is there under ours, wh
     expect(status).toEqual(object.status);
     before.push({ group, plural, version, uid: made.metadata.uid, ...object });
   }
-  await cluster().apply(renderCrds());
+  await cluster().apply(renderCrds(features));
   for (const { group, plural, version, uid, spec, status } of before) {
     const versions = group === "tengine.taobao.org" ? ["v1", "v1alpha1"] : [version];
     for (const served of versions) {

@@ -1,14 +1,13 @@
 // From one release to the next: what the old one left is still there, with the same content and the same status, and is not written anew.
 import { everything, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { renderCrds, renderRbac } from "../../packages/keyturn/src/cli/manifests.ts";
 import { controllersOf, features } from "../../packages/keyturn/src/registry.ts";
 import { keyturn } from "../../packages/keyturn/src/feature/feature.ts";
 import { isOurs, readObject, type RecordedObject, recordedFile, recordedObjects, restore } from "./recorded-release.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
 /** Every release whose record is here. */
 const releases = ["0.1.0", "0.2.0"];
 
@@ -108,7 +107,7 @@ describe.each(releases)("from %s", (version) => {
   });
 
   it("the new CRDs lose no object and no field", async () => {
-    await cluster().apply(renderCrds());
+    await cluster().apply(renderCrds(features));
     const after = await now();
     expect(after.map(contentOf)).toEqual(restored.map(contentOf));
     expect(after.filter(isOurs)).toEqual(restored.filter(isOurs));

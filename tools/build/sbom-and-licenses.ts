@@ -94,7 +94,7 @@ export async function renderNotices(root: string, lock: LockFile, folders: reado
 
 async function noticeOf(root: string, lock: LockFile, folder: string): Promise<string> {
   const entry = lock.packages[folder];
-  const files = (await readdir(join(root, folder))).filter((name) => /^(licen[cs]e|notice|copying)(\.(md|txt))?$/i.test(name)).sort();
+  const files = (await readdir(join(root, folder))).filter((name) => /^(licen[cs]e|notice|copying)(-\w+)?(\.(md|txt))?$/i.test(name)).sort();
   if (files.length === 0) throw new Error(`collecting licences: ${folder} has no licence file; look for its licence, or do without the package`);
   const texts = await Promise.all(files.map((name) => readFile(join(root, folder, name), "utf8")));
   const heading = `${packageName(folder)} ${entry?.version} (${entry?.license})`;

@@ -5,7 +5,8 @@ import { crdOf, yamlDocuments } from "@keyturn/runtime";
 import { stringify } from "yaml";
 import manifest from "../../packages/keyturn/package.json" with { type: "json" };
 import type { Alert, Feature } from "../../packages/keyturn/src/feature/feature.ts";
-import { features } from "../../packages/keyturn/src/registry.ts";
+import { controllersOf } from "../../packages/keyturn/src/registry.ts";
+import { isRollouts } from "../../packages/keyturn/src/workloads/rollouts.ts";
 import { readToolModule } from "../../packages/runtime/src/testing/cluster/tool-module.ts";
 import { chartRights } from "./chart-rights.ts";
 import {
@@ -27,7 +28,7 @@ const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, 
 const oldest = readToolModule("oldest").version.replace(/^v(\d+\.\d+)\..*$/, "$1");
 
 /** By path within the repository: what each should contain. */
-export function chartFiles(registry: readonly Feature[] = features): Readonly<Record<string, string>> {
+export function chartFiles(registry: readonly Feature[]): Readonly<Record<string, string>> {
   const values = chartValuesText(registry);
   return {
     ...chartCrds(registry),
@@ -39,6 +40,7 @@ export function chartFiles(registry: readonly Feature[] = features): Readonly<Re
     "charts/keyturn/files/flags.yaml": chartArguments(registry),
     "charts/keyturn/files/grafana-dashboard.json": grafanaDashboard(registry),
     "charts/keyturn/files/kinds.yaml": chartKinds(registry),
+    "charts/keyturn/files/restarting.yaml": chartRestarting(registry),
     "charts/keyturn/templates/_rights.tpl": chartRights(registry),
   };
 }
@@ -120,6 +122,15 @@ function chartKinds(registry: readonly Feature[]): string {
     })),
   );
   return yamlLines("Which kinds belong to which controller, and whether the cluster's roles `edit` and `admin` may change them.", rows);
+}
+
+/** The controllers that restart workloads: they are one process also with `split`. */
+function chartRestarting(registry: readonly Feature[]): string {
+  const restarting = registry.filter((feature) => controllersOf([feature], {}, {}).some(isRollouts));
+  return yamlLines(
+    "Which controllers restart workloads.",
+    restarting.map(({ name }) => ({ name })),
+  );
 }
 
 /** A table for the templates: rows as YAML, each in one line, under a comment. */

@@ -6,7 +6,6 @@ import { agentFlags, policyFlags } from "../../packages/keyturn/src/agent/flags.
 import type { Feature } from "../../packages/keyturn/src/feature/feature.ts";
 import type { Flag } from "../../packages/keyturn/src/feature/flag.ts";
 import { operatorFlags } from "../../packages/keyturn/src/operator-flags.ts";
-import { features } from "../../packages/keyturn/src/registry.ts";
 
 /** A flag, and its place among the values. */
 export interface ChartFlag {
@@ -50,7 +49,7 @@ const valuesAmong = (flags: readonly Flag[], own: ReadonlySet<Flag>): readonly F
   flags.filter((flag) => !own.has(flag) && flag.takes.type !== "address");
 
 /** Every flag that is a value, in the order of the command line. */
-export function chartFlags(registry: readonly Feature[] = features): readonly ChartFlag[] {
+export function chartFlags(registry: readonly Feature[]): readonly ChartFlag[] {
   return [
     ...valuesAmong(Object.values<Flag>(operatorFlags), operatorsOwn).map((flag): ChartFlag => ({ flag, path: pathOf(flag), of: "operator" })),
     ...registry.flatMap(({ name, flags }) =>
@@ -92,7 +91,7 @@ export function valueOf({ default: text, takes }: Flag): unknown {
 }
 
 /** values.yaml: written by hand, but for the parts that come from the program's flags, which are written anew. */
-export function chartValuesText(registry: readonly Feature[] = features): string {
+export function chartValuesText(registry: readonly Feature[]): string {
   const flags = chartFlags(registry);
   const present = readFileSync(fileURLToPath(new URL("../../charts/keyturn/values.yaml", import.meta.url)), "utf8");
   const blocks: Readonly<Record<string, string>> = {
@@ -188,7 +187,7 @@ function readComment(comment: string): { readonly description: string | undefine
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The schema as JSON text, from the text of values.yaml: a value whose name is wrong, or whose form is, is an error at once and not a setting that does nothing. */
-export function chartSchema(valuesText: string, registry: readonly Feature[] = features): string {
+export function chartSchema(valuesText: string, registry: readonly Feature[]): string {
   const flags = chartFlags(registry);
   const schema = {
     $schema: "http://json-schema.org/draft-07/schema#",

@@ -9,12 +9,12 @@ import { kustomizeFiles } from "./kustomize.ts";
 import { commandReference, kindReference, metricReference, readme, reasonReference, rightsReference } from "./reference-pages.ts";
 
 /** What is generated from source, and then what is generated from that: each path, and what the file should contain. */
-export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [() => sourceFiles(), kustomizeFiles, apiReports];
+export const generatedFiles: readonly (() => FileTexts | Promise<FileTexts>)[] = [() => sourceFiles(features), kustomizeFiles, apiReports];
 
 type FileTexts = Readonly<Record<string, string>>;
 
 /** What the features of a registry come to. */
-export function sourceFiles(registry: readonly Feature[] = features): FileTexts {
+export function sourceFiles(registry: readonly Feature[]): FileTexts {
   return {
     ...chartFiles(registry),
     "README.md": readme(registry),

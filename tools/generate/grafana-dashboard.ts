@@ -1,6 +1,5 @@
 // The Grafana dashboard of the chart: one row per step, and one for the runtime, all from the metrics that the program has.
 import type { Feature, Panel } from "../../packages/keyturn/src/feature/feature.ts";
-import { features } from "../../packages/keyturn/src/registry.ts";
 
 /** A row of panels. `$instance` is a variable of the dashboard. */
 interface Row {
@@ -69,7 +68,7 @@ function rowsOf(registry: readonly Feature[]): readonly Row[] {
 }
 
 /** Every expression of the dashboard with the words that name its lines, for the check that their metrics and labels exist. */
-export function dashboardLines(registry: readonly Feature[] = features): Panel["lines"] {
+export function dashboardLines(registry: readonly Feature[]): Panel["lines"] {
   return rowsOf(registry).flatMap(({ panels }) => panels.flatMap(({ lines }) => lines));
 }
 
@@ -79,7 +78,7 @@ const height = 7;
 const datasource = { type: "prometheus", uid: "${datasource}" };
 
 /** The dashboard as JSON text. */
-export function grafanaDashboard(registry: readonly Feature[] = features): string {
+export function grafanaDashboard(registry: readonly Feature[]): string {
   const panels: object[] = [];
   let y = 0;
   for (const { title, panels: members } of rowsOf(registry)) {

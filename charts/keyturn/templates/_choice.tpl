@@ -18,7 +18,7 @@ process gets the root with only its controllers enabled, and its name as Process
 {{- if .Values.split }}
 {{- /* Those that restart workloads are one: the budget is one, and a workload is restarted once for both. */ -}}
 {{- $restarting := list }}
-{{- range list "sidecars" "consumers" }}{{ if has . $chosen }}{{ $restarting = append $restarting . }}{{ end }}{{ end }}
+{{- range .Files.Get "files/restarting.yaml" | fromYamlArray }}{{ if has .name $chosen }}{{ $restarting = append $restarting .name }}{{ end }}{{ end }}
 {{- range $chosen }}
 {{- if not (has . $restarting) }}
 - {name: {{ . }}, controllers: [{{ . }}]}

@@ -91,6 +91,7 @@
 {{- end }}
 {{- define "keyturn.rights.consumers" }}
 - {"group":"","resource":"secrets","namespaced":true,"verbs":["get","list","watch"]}
+- {"group":"","resource":"pods","namespaced":true,"verbs":["list"]}
 - {"group":"","resource":"secrets","namespaced":true,"own":true,"names":["keyturn-installation-key"],"verbs":["get"]}
 - {"group":"","resource":"secrets","namespaced":true,"own":true,"verbs":["create"]}
 - {"group":"coordination.k8s.io","resource":"leases","namespaced":true,"own":true,"names":["keyturn-restarts"],"verbs":["get","update"]}

@@ -84,7 +84,7 @@ export const limits = {
   followedNames: 200,
   /** A kind, a slash, and the longest name of an object. */
   followedName: 300,
-  followedEntries: 500,
+  followedEntries: 4000,
   /** Changes that are named one by one in the digest of a restart. */
   namedChanges: 20,
   /** The longest that changes are collected for a workload. */

@@ -1,7 +1,7 @@
 // An operator with its dashboard, for tests: run as the ServiceAccount that it has in production, with exactly its rights.
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
 import { renderCrds, renderRbac } from "../../../packages/keyturn/src/cli/manifests.ts";
-import { chooseFeatures, controllersOf } from "../../../packages/keyturn/src/registry.ts";
+import { chooseFeatures, controllersOf, features } from "../../../packages/keyturn/src/registry.ts";
 import type { Dashboard } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
 import { operatorDashboard, type OperatorDashboardOptions } from "../../../packages/keyturn/src/dashboard/operator-dashboard.ts";
 import { readFlags } from "../../../packages/keyturn/src/feature/flag.ts";
@@ -28,10 +28,10 @@ const namespace = "keyturn-system";
 /** Installs CRDs and rights, and starts it, on a free port unless another address is given. Every further one is another replica. */
 export async function serveOperator(cluster: ClusterAccess, options: ServedOperatorOptions = {}): Promise<ServedOperator> {
   const { controllers: choice = "jwks,rotation,checksum", flags = {}, through = (kubeconfig) => kubeconfig, ...rest } = options;
-  const features = chooseFeatures(choice);
-  const controllers = controllersOf(features, flags, {});
+  const chosen = chooseFeatures(choice);
+  const controllers = controllersOf(chosen, flags, {});
   const serviceAccount = { namespace, name: keyturn.name };
-  await cluster.apply(renderCrds());
+  await cluster.apply(renderCrds(features));
   await cluster.apply([
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
@@ -41,7 +41,8 @@ export async function serveOperator(cluster: ClusterAccess, options: ServedOpera
   const runnable = operatorDashboard(controllers, {
     bindAddress: "127.0.0.1:0",
     ...rest,
-    features: features.map(({ name }) => name),
+    registry: features,
+    features: chosen.map(({ name }) => name),
     flag: (flag) => readFlags({ flag }, flags, {}).flag,
     cluster: "the cluster of the test",
     leaseNamespace: namespace,

@@ -26,6 +26,7 @@ export {
   type Track,
   type WatchTrouble,
 } from "./records.ts";
+export { isAbout, threadOf } from "./thread.ts";
 export {
   believed,
   countHealth,

@@ -66,7 +66,7 @@ export interface ObjectReport {
 // One thing to know about an object or a bar.
 
 export type Fact =
-  | { readonly name: string; readonly text: string; readonly mono?: boolean }
+  | { readonly name: string; readonly text: string; readonly mono?: boolean; readonly ref?: ObjectRef }
   | { readonly name: string; readonly atMs: number }
   | { readonly name: string; readonly spanMs: number };
 
@@ -137,6 +137,8 @@ export interface StageLayout {
   /** What its records are about. */
   readonly one: string;
   readonly many: string;
+  /** Its records are about every credential of their namespace. */
+  readonly perNamespace?: true;
   /** The first one's records are counted as the stage's. */
   readonly tables: readonly TableLayout[];
 }

@@ -71,7 +71,8 @@ function useNewPlace(place: string, main: { readonly current: HTMLElement | null
     if (before.current === place) return;
     before.current = place;
     scrollTo(0, 0);
-    main.current?.focus({ preventScroll: true });
+    // Whoever came here to search is about to type.
+    if (document.activeElement?.id !== "search") main.current?.focus({ preventScroll: true });
   }, [place, main]);
 }
 

@@ -107,7 +107,7 @@ export function believedTable(records: readonly ObjectRecord[], stages: readonly
 export interface LivePicture {
   readonly stages: ReadonlySignal<readonly StageRecord[]>;
   /** The records of a table as far as they can be believed. A signal each, so that a change concerns only who shows that table. */
-  table(id: string): readonly ObjectRecord[];
+  table(name: string): readonly ObjectRecord[];
   readonly hello: ReadonlySignal<Hello | undefined>;
   readonly connection: ReadonlySignal<Connection>;
   /** How much of the first snapshot is there, from 0 to 1; 1 from then on. */
@@ -133,8 +133,8 @@ export function startLivePicture(clock: PageClock): LivePicture {
   const stages = signal(picture.tables.stages);
   const objects = signal(picture.tables.objects);
   const tables = new Map<string, ReadonlySignal<readonly ObjectRecord[]>>();
-  const tableOf = (id: string): ReadonlySignal<readonly ObjectRecord[]> => {
-    const told = computed(() => objects.value.get(id) ?? none);
+  const tableOf = (name: string): ReadonlySignal<readonly ObjectRecord[]> => {
+    const told = computed(() => objects.value.get(name) ?? none);
     return computed(() => believedTable(told.value, stages.value, connection.value));
   };
 
@@ -217,9 +217,9 @@ export function startLivePicture(clock: PageClock): LivePicture {
   document.addEventListener("visibilitychange", show);
   return {
     stages,
-    table(id) {
-      const table = tables.get(id) ?? tableOf(id);
-      tables.set(id, table);
+    table(name) {
+      const table = tables.get(name) ?? tableOf(name);
+      tables.set(name, table);
       return table.value;
     },
     hello,

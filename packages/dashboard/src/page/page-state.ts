@@ -4,6 +4,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ObjectRecord, StageLayout, StageRecord } from "../contract/index.ts";
 import type { LivePicture } from "./live-picture.ts";
+import { tableName } from "./picture.ts";
 import type { Navigation } from "./route.ts";
 
 // What every part of the page can ask for: the token, the clock, the settings.
@@ -125,8 +126,8 @@ export function stageRecordOf(live: LivePicture, { step }: Pick<StageLayout, "st
 }
 
 /** Everything that a stage is responsible for, table by table. What it counts is in the first; what is in the others wants attention as much. */
-export function tablesOf(live: LivePicture, { tables }: Pick<StageLayout, "tables">): readonly (readonly ObjectRecord[])[] {
-  return tables.map(({ id }) => live.table(id));
+export function tablesOf(live: LivePicture, { step, tables }: Pick<StageLayout, "step" | "tables">): readonly (readonly ObjectRecord[])[] {
+  return tables.map(({ id }) => live.table(tableName(step, id)));
 }
 
 /** `1 runtime`, `2 runtimes`. */

@@ -30,7 +30,7 @@ function issued(name: string, reason = "Ready"): ObjectRecord {
 
 const part = (records: readonly DashboardRecord[], { first = false, last = false, id }: { first?: boolean; last?: boolean; id?: string } = {}) =>
   ({ name: "snapshot", id, data: { first, last, total: 3, records } }) as const;
-const names = ({ tables }: Picture): readonly string[] => (tables.objects.get("issued") ?? []).map(({ ref }) => ref.name);
+const names = ({ tables }: Picture): readonly string[] => (tables.objects.get("eventing-auth/issued") ?? []).map(({ ref }) => ref.name);
 
 it("a snapshot takes the place of what was known, when its last part is there and not before", () => {
   let picture = addToPicture(emptyPicture, part([issued("a"), issued("b")], { first: true, last: true, id: "x:1" }));
@@ -57,7 +57,7 @@ it("changes touch only the tables that they are about", () => {
     id: "x:2",
     data: { upserts: [issued("a", "InProgress")], removals: ["issued/n/b", "jwks/none"] },
   });
-  expect(after.tables.objects.get("issued")?.map(({ ref, reason }) => [ref.name, reason])).toEqual([["a", "InProgress"]]);
+  expect(after.tables.objects.get("eventing-auth/issued")?.map(({ ref, reason }) => [ref.name, reason])).toEqual([["a", "InProgress"]]);
   expect(after.tables.stages).toBe(before.tables.stages);
   expect(after.lastEventId).toBe("x:2");
 });

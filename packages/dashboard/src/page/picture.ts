@@ -1,5 +1,5 @@
 // Everything that the server has sent, put together: a pure function from what is known and the next event to what is known then.
-import type { Changes, DashboardRecord, Hello, ObjectRecord, StageRecord, StreamEvents } from "../contract/index.ts";
+import type { Changes, DashboardRecord, Hello, ObjectRecord, StageName, StageRecord, StreamEvents } from "../contract/index.ts";
 
 // The records of one type in the order of their ids, as an array that is never changed in place: what did not change is the same object as before.
 
@@ -65,7 +65,12 @@ function placeOf(table: readonly Identified[], id: string): number {
   return low;
 }
 
-/** What is known of the stages, and the records of each table by its id; all in the order of their ids. */
+/** The name of a table among those of all stages. */
+export function tableName(step: StageName, id: string): string {
+  return `${step}/${id}`;
+}
+
+/** What is known of the stages, and the records of each table by its name; all in the order of their ids. */
 interface Tables {
   readonly stages: readonly StageRecord[];
   readonly objects: ReadonlyMap<string, readonly ObjectRecord[]>;
@@ -137,7 +142,7 @@ function afterEachOther(first: Changes, second: Changes): Changes {
 function changed({ stages, objects }: Tables, upserts: readonly DashboardRecord[], removals: ReadonlySet<string>): Tables {
   const upsertsOf = Map.groupBy(
     upserts.filter((record) => record.type === "object"),
-    ({ table }) => table,
+    ({ step, table }) => tableName(step, table),
   );
   const names = new Set([...objects.keys(), ...upsertsOf.keys()]);
   return {

@@ -8,6 +8,8 @@ const listRoute: fc.Arbitrary<Route> = fc.record({
   object: fc.constant(undefined),
   search: fc.string({ unit: "grapheme" }),
   health: fc.constantFrom("all", "attention"),
+  namespace: fc.string({ unit: "grapheme" }),
+  sort: fc.string({ unit: "grapheme" }),
   selected: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
   table: fc.boolean(),
   spanMs: time,

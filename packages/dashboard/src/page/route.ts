@@ -17,6 +17,10 @@ export interface Route {
   readonly search: string;
   /** Only records of this health, or `all`. */
   readonly health: string;
+  /** Only what is in this namespace; empty: in all. */
+  readonly namespace: string;
+  /** The column that rows are sorted by, with a dash before it downwards; empty: as they come. */
+  readonly sort: string;
   /** The bar of a timeline whose details stay open. */
   readonly selected: string | undefined;
   /** Whether a timeline is shown as a table. */
@@ -33,6 +37,8 @@ export const home: Route = {
   object: undefined,
   search: "",
   health: "all",
+  namespace: "",
+  sort: "",
   selected: undefined,
   table: false,
   spanMs: undefined,
@@ -52,6 +58,8 @@ export function parseRoute(fragment: string): Route {
     object,
     search: parameters.get("search") ?? "",
     health: parameters.get("health") ?? "all",
+    namespace: parameters.get("namespace") ?? "",
+    sort: parameters.get("sort") ?? "",
     selected: parameters.get("selected") ?? undefined,
     table: parameters.get("as") === "table",
     spanMs: wholeNumber(parameters.get("span")),
@@ -64,6 +72,8 @@ export function formatRoute(route: Route): string {
   const parameters = new URLSearchParams();
   if (route.search !== "") parameters.set("search", route.search);
   if (route.health !== "all") parameters.set("health", route.health);
+  if (route.namespace !== "") parameters.set("namespace", route.namespace);
+  if (route.sort !== "") parameters.set("sort", route.sort);
   if (route.selected !== undefined) parameters.set("selected", route.selected);
   if (route.table) parameters.set("as", "table");
   if (route.spanMs !== undefined) parameters.set("span", String(Math.round(route.spanMs)));

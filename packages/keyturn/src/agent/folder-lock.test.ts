@@ -65,7 +65,7 @@ test("however many come at the same time, one gets the folder", async () => {
     for (const result of results) if (result.status === "rejected") expect(result.reason).toMatchObject({ code: "FolderHeld" });
     await taken[0]?.release();
   }
-}, 120_000);
+});
 
 test("one whose socket was taken away before it could listen comes again", async () => {
   const folder = await temporaryFolder();

@@ -19,7 +19,7 @@ const small: readonly CompletedCommand[] = [
 ];
 
 function words(...typed: readonly string[]): readonly string[] | string {
-  const completion = completionOf(typed, small);
+  const completion = completionOf(typed, small, []);
   return completion.type === "words" ? completion.candidates.map(({ word }) => word) : completion.type;
 }
 
@@ -69,7 +69,7 @@ describe("what can be typed next", () => {
 it("every command and every flag of the program can be completed", () => {
   for (const { usage, flags } of commands) {
     const [name = ""] = usage.split(" ");
-    const offered = completionOf([name, "--"], commands);
+    const offered = completionOf([name, "--"], commands, []);
     expect(offered.type === "words" && offered.candidates.map(({ word }) => word)).toEqual([
       ...flags.flatMap((flag) => (flag.default === "true" && flag.standsAlone ? [`--${flag.name}`, `--${negationOf(flag)}`] : [`--${flag.name}`])),
       "--help",

@@ -3,7 +3,6 @@ import { type Kind, Namespace } from "@keyturn/runtime";
 import { Command } from "commander";
 import type { Feature, QueryCommand } from "../feature/feature.ts";
 import { type Flag, flagOfWord, negationOf, readFlags, UsageError } from "../feature/flag.ts";
-import { features } from "../registry.ts";
 import { addFlags, type Console, givenTexts, plainWords } from "./command-line.ts";
 import { scripts, type Shell, shells } from "./completion-scripts.ts";
 import { allNamespacesFlag } from "./output.ts";
@@ -47,11 +46,7 @@ type Completion =
 type NameSource = "namespaces" | "objects" | QueryCommand;
 
 /** For the words after the program's name; the last of them is the one that is being typed, and may be empty. */
-export function completionOf(
-  typedWords: readonly string[],
-  commands: readonly CompletedCommand[],
-  registry: readonly Feature[] = features,
-): Completion {
+export function completionOf(typedWords: readonly string[], commands: readonly CompletedCommand[], registry: readonly Feature[]): Completion {
   const words = typedWords.slice(0, -1);
   const typed = typedWords.at(-1) ?? "";
   const [name, ...rest] = words;
@@ -206,7 +201,7 @@ const offerNoFiles = 4;
 export async function complete(
   words: readonly string[],
   commands: readonly CompletedCommand[],
-  { console, registry = features }: { readonly console: Console; readonly registry?: readonly Feature[] },
+  { console, registry }: { readonly console: Console; readonly registry: readonly Feature[] },
 ): Promise<void> {
   // Some shells cannot pass on an empty word.
   const completion = completionOf(

@@ -1,7 +1,7 @@
 // `keyturn dashboard`: the page, served on this machine and read with the person's own kubeconfig and rights.
 import { once } from "node:events";
 import { createCaches, createLogger, createMetrics, systemClock, systemRandom } from "@keyturn/runtime";
-import { stageControllers, features } from "../registry.ts";
+import { stageControllers } from "../registry.ts";
 import type { Feature, FlagReader } from "../feature/feature.ts";
 import { makeLaunchPage, openInBrowser } from "../dashboard/launch-page.ts";
 import { startDashboard } from "../dashboard/dashboard.ts";
@@ -46,7 +46,7 @@ export function dashboardFlags(registry: readonly Feature[]): readonly Flag[] {
 export async function dashboardCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  registry: readonly Feature[] = features,
+  registry: readonly Feature[],
 ): Promise<void> {
   const { environment, signal } = console;
   const { port, noOpen, namespaces, operatorNamespace, planSidecars } = readFlags(flags, given, environment);

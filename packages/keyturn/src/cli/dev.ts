@@ -89,6 +89,7 @@ export async function devCommand(given: Readonly<Record<string, string | undefin
   const bindAddress = obstacle === undefined ? await servePageByService(cluster, stack, port) : `${shownHost}:${port}`;
   const runnable = operatorDashboard(controllers, {
     bindAddress,
+    registry: features,
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     cluster: "keyturn dev",
     leaseNamespace: serviceAccount.namespace,
@@ -230,7 +231,7 @@ async function applyAll(
     { apiVersion: "v1", kind: "ServiceAccount", metadata: serviceAccount },
   ]);
   await cluster.apply(renderRbac({ controllers, namespaces: [], leaderElection: true, dashboard: true, serviceAccount }));
-  await cluster.apply(renderCrds());
+  await cluster.apply(renderCrds(features));
   for (const manifest of manifests) await cluster.apply(manifest);
 }
 
@@ -286,6 +287,7 @@ async function follow(cluster: Cluster, { told, settings, log, console, signal, 
     wider: new Map(),
     namespace: undefined,
     operatorNamespace: serviceAccount.namespace,
+    registry: features,
     controllers: stageControllers(settings, console.environment),
     flag: (flag) => readFlags({ flag }, settings, console.environment).flag,
     unserved: [Rollout],

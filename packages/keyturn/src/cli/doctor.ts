@@ -1,6 +1,6 @@
 // `keyturn doctor`: what is wrong with an installation, and what to do about it.
 import { type AccessRule, managerAccess, parseBindAddress, systemClock } from "@keyturn/runtime";
-import { chooseFeatures, controllersOf, features } from "../registry.ts";
+import { chooseFeatures, controllersOf } from "../registry.ts";
 import { examine, findingsText } from "../doctor/doctor.ts";
 import type { Feature } from "../feature/feature.ts";
 import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
@@ -31,7 +31,7 @@ const flags = {
 };
 
 /** The flags of `keyturn doctor`: its own, and those of the controllers, since some of them change what a controller needs. */
-export function doctorFlags(registry: readonly Feature[] = features): readonly Flag[] {
+export function doctorFlags(registry: readonly Feature[]): readonly Flag[] {
   return [operatorFlags.kubeconfig, operatorFlags.context, ...Object.values(flags), ...registry.flatMap((feature) => feature.flags)];
 }
 
@@ -39,7 +39,7 @@ export function doctorFlags(registry: readonly Feature[] = features): readonly F
 export async function doctorCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  registry: readonly Feature[] = features,
+  registry: readonly Feature[],
 ): Promise<void> {
   const { output, namespaces, leaderElect, ...read } = readFlags(flags, given, console.environment);
   const serviceAccount = read.serviceAccount === undefined ? undefined : parseServiceAccount(read.serviceAccount);

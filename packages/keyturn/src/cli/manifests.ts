@@ -6,18 +6,18 @@ import { dashboardAccess } from "../dashboard/viewer-rights.ts";
 import { type Feature, keyturn } from "../feature/feature.ts";
 import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
-import { chooseFeatures, controllersOf, features } from "../registry.ts";
+import { chooseFeatures, controllersOf } from "../registry.ts";
 import type { Console } from "./command-line.ts";
 
 // `keyturn crds`: the CustomResourceDefinitions of every kind that the features serve.
 
 /** The CRDs as YAML documents. */
-export function renderCrds(chosen: readonly Feature[] = features): string {
+export function renderCrds(chosen: readonly Feature[]): string {
   return yamlDocuments(chosen.flatMap((feature) => feature.kinds.map((kind) => crdOf(kind))));
 }
 
 /** Prints them. */
-export function crdsCommand(console: Console, registry: readonly Feature[] = features): void {
+export function crdsCommand(console: Console, registry: readonly Feature[]): void {
   console.out(renderCrds(registry));
 }
 
@@ -45,7 +45,7 @@ const flags = {
 };
 
 /** The flags of `keyturn rbac`: its own, and those of the controllers, since some of them change what a controller needs. */
-export function rbacFlags(registry: readonly Feature[] = features): readonly Flag[] {
+export function rbacFlags(registry: readonly Feature[]): readonly Flag[] {
   return [...Object.values(flags), ...registry.flatMap((feature) => feature.flags)];
 }
 
@@ -98,7 +98,7 @@ function renderAgentRbac(serviceAccount: { readonly namespace: string; readonly 
 }
 
 /** Prints them. */
-export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console, registry: readonly Feature[] = features): void {
+export function rbacCommand(given: Readonly<Record<string, string | undefined>>, console: Console, registry: readonly Feature[]): void {
   const values = readFlags(flags, given, console.environment);
   const { controllers, namespaces, leaderElect, namespace, serviceAccount, agent } = values;
   if (agent) {

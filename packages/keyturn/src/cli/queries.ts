@@ -2,7 +2,6 @@
 import type { Kind } from "@keyturn/runtime";
 import type { Feature, FeatureQuery, FlagReader, Query, QueryCommand, Report } from "../feature/feature.ts";
 import { readFlags, UsageError } from "../feature/flag.ts";
-import { features } from "../registry.ts";
 import type { Console } from "./command-line.ts";
 import { allNamespacesFlag, isData, LiveText, outputFlag, type OutputFormat, printed, streamed, watchFlag } from "./output.ts";
 import type { CommandEntry } from "./program.ts";
@@ -79,12 +78,12 @@ interface Answering {
 }
 
 /** The features that answer a command, in their order. */
-export function answeringFeatures(command: QueryCommand, registry: readonly Feature[] = features): readonly Answering[] {
+export function answeringFeatures(command: QueryCommand, registry: readonly Feature[]): readonly Answering[] {
   return registry.flatMap(({ name, queries }) => (queries?.[command] ? [{ feature: name, query: queries[command] }] : []));
 }
 
 /** Such a command without its usage: its flags are there because answers depend on them. */
-export function queryCommand(command: QueryCommand, registry: readonly Feature[] = features): Omit<CommandEntry, "usage" | "group" | "examples"> {
+export function queryCommand(command: QueryCommand, registry: readonly Feature[]): Omit<CommandEntry, "usage" | "group" | "examples"> {
   const answering = answeringFeatures(command, registry);
   const [first, ...others] = answering.map(({ query }) => query.summary);
   return {

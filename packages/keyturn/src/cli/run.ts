@@ -1,7 +1,7 @@
 // `keyturn run`: the operator, as it runs in a cluster.
 import { join } from "node:path";
 import { type Runnable, createLogger, parseBindAddress, runOperator } from "@keyturn/runtime";
-import { chooseFeatures, controllersOf, features } from "../registry.ts";
+import { chooseFeatures, controllersOf } from "../registry.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
 import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
@@ -15,12 +15,12 @@ import { type Console, version } from "./command-line.ts";
 type Given = Readonly<Record<string, string | undefined>>;
 
 /** The flags of `keyturn run`: the operator's own, then each feature's. */
-export function runFlags(registry: readonly Feature[] = features): readonly Flag[] {
+export function runFlags(registry: readonly Feature[]): readonly Flag[] {
   return [...Object.values(operatorFlags), ...registry.flatMap((feature) => feature.flags)];
 }
 
 /** Runs until asked to stop. Rejects with a `UsageError` for a flag, kubeconfig or address that cannot be used. */
-export async function runCommand(given: Given, console: Console, registry: readonly Feature[] = features): Promise<void> {
+export async function runCommand(given: Given, console: Console, registry: readonly Feature[]): Promise<void> {
   const { environment, signal } = console;
   const flags = readFlags(operatorFlags, given, environment);
   const chosen = chooseFeatures(flags.controllers, registry);

@@ -1,6 +1,6 @@
 // `keyturn status`: how credentials fare in all stages, from watches of what anybody may read.
 import { type Caches, createCaches, createLogger, isApiError, sleep, systemClock, systemRandom } from "@keyturn/runtime";
-import { stageControllers, features } from "../registry.ts";
+import { stageControllers } from "../registry.ts";
 import { Rollout, servesRollouts } from "../workloads/workload.ts";
 import type { Feature, FeatureName, FlagReader, Report } from "../feature/feature.ts";
 import { placeOf } from "../feature/record.ts";
@@ -43,7 +43,7 @@ const redrawEveryMs = 1000;
 export async function statusCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  { subject, registry = features }: { readonly subject: string | undefined; readonly registry?: readonly Feature[] },
+  { subject, registry }: { readonly subject: string | undefined; readonly registry: readonly Feature[] },
 ): Promise<void> {
   const { output, watch, allNamespaces, operatorNamespace } = readFlags(flags, given, console.environment);
   const view: View = {

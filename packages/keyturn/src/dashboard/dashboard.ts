@@ -15,7 +15,6 @@ import {
 } from "@keyturn/runtime";
 import type { Feature, FeatureName, FlagReader } from "../feature/feature.ts";
 import { type RecordScope, type RecordSource, shownText } from "../feature/record.ts";
-import { features } from "../registry.ts";
 import { ObjectDetails } from "./object-detail.ts";
 import { RecordKeeper } from "./record-keeper.ts";
 import { RecordStore } from "./record-store.ts";
@@ -105,7 +104,14 @@ function stageRecord({ name: step, stage }: Feature, sources: readonly RecordSou
 export function stageLayout({ name, stage, records }: Pick<Feature, "name" | "stage" | "records">): StageLayout {
   const { verb, noun } = stage;
   const [one, many] = noun;
-  return { step: name, verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`, one, many, ...records.layout };
+  return {
+    step: name,
+    verb: `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`,
+    one,
+    many,
+    ...(records.perNamespace && { perNamespace: true }),
+    ...records.layout,
+  };
 }
 
 function stateOf(sources: readonly RecordSource[], troubles: readonly WatchTrouble[], switchedOn: boolean): StageRecord["state"] {
@@ -144,8 +150,8 @@ export interface DashboardOptions
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Every feature that there is. Default: those of this build. */
-  readonly registry?: readonly Feature[];
+  /** Every feature that there is. */
+  readonly registry: readonly Feature[];
   /** The steps that are shown. Default: those of the registry. */
   readonly features?: readonly FeatureName[];
   /** Whether somebody works on them. */
@@ -178,7 +184,7 @@ export interface Dashboard extends AsyncDisposable {
 
 /** Declares the watches and starts the server. Rejects with a `UsageError` if the address cannot be had. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { clock, log, client, flag, registry = features } = options;
+  const { clock, log, client, flag, registry } = options;
   const stop = new AbortController();
   const metrics = metricsOf(options.metrics, dashboardMetrics);
   const store = new RecordStore(randomBytes(9).toString("base64url"));

@@ -63,6 +63,7 @@ describe("commands", () => {
       "kubectl get jwksconfigs.keyturn.io tokens -n shop -o yaml",
       "kubectl describe jwksconfigs.keyturn.io tokens -n shop",
       "kubectl events -n shop --for jwksconfigs.keyturn.io/tokens --watch",
+      "keyturn status tokens -n shop",
     ]);
     expect(objectCommands({ ...ref, namespace: "" }, undefined)[0]?.command).toBe("kubectl get jwksconfigs.keyturn.io tokens -o yaml");
   });
@@ -99,7 +100,7 @@ describe("commands", () => {
   ])("are those of the step", (story, commands) => {
     expect(
       objectCommands(ref, story)
-        .slice(3)
+        .slice(4)
         .map(({ command }) => command),
     ).toEqual(commands);
   });

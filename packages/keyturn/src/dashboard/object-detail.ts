@@ -25,6 +25,7 @@ export function objectCommands(ref: ObjectRef, story: ObjectStory | undefined): 
     { what: "see it", command: shellCommand`kubectl get ${resource} ${name} ${where} -o yaml` },
     { what: "see it in words, with its Events", command: shellCommand`kubectl describe ${resource} ${name} ${where}` },
     { what: "follow its Events", command: shellCommand`kubectl events ${where} --for ${resource}/${name} --watch` },
+    { what: "follow it through all steps", command: shellCommand`keyturn status ${name} ${where}` },
     ...(story?.commands ?? []),
   ];
 }

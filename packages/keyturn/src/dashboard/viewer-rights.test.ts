@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { rbacCommand } from "../cli/manifests.ts";
 import { rightsOf, TokenAccess, unlimitedRights, viewerNamespaces } from "./viewer-rights.ts";
+import { features } from "../registry.ts";
 
 const reviewSchema = z.object({
   spec: z.object({ resourceAttributes: z.object({ resource: z.string(), verb: z.string(), namespace: z.string().default("") }).optional() }),
@@ -137,7 +138,7 @@ function printed(given: Readonly<Record<string, string>>): string {
     height: () => undefined,
     signal: new AbortController().signal,
   };
-  rbacCommand({ controllers: "jwks", "metrics-secure": "false", ...given }, console);
+  rbacCommand({ controllers: "jwks", "metrics-secure": "false", ...given }, console, features);
   return out;
 }
 

@@ -317,6 +317,11 @@ export function factText(name: string, text: string | undefined): readonly Fact[
   return text === undefined || text === "" ? [] : [{ name, text }];
 }
 
+/** An object in the same cluster that has a part in it. */
+export function factObject(name: string, ref: ObjectRef | undefined): readonly Fact[] {
+  return ref === undefined ? [] : [{ name, text: `${ref.kind} ${ref.name}`, ref }];
+}
+
 export function factDigest(name: string, text: string | undefined): readonly Fact[] {
   return text === undefined || text === "" ? [] : [{ name, text, mono: true }];
 }

@@ -12,6 +12,7 @@ import {
   type ObjectReport,
   stageHealth,
   type StageLeader,
+  threadOf,
 } from "@keyturn/dashboard/contract";
 import type { FeatureName, StageController } from "../feature/feature.ts";
 import { calledBy, compareReports, type LeaseSummary } from "../feature/record.ts";
@@ -166,28 +167,10 @@ export function parseSubject(text: string): Subject {
   return slash < 0 ? { kind: undefined, name: text } : { kind: text.slice(0, slash).toLowerCase(), name: text.slice(slash + 1) };
 }
 
-/**
- * The status of one credential: the objects that are named so or are about a Secret or a set of that name, and from there on everything that shares a
- * Secret or a set with them; and the checksums and agents of the namespaces in which they are, or of a scope that has them.
- */
+/** The status of one credential: the thread of the objects that are named so, or are about a Secret or a set of that name. */
 export function credentialStatusOf(status: CredentialStatus, subject: Subject): CredentialStatus {
-  const all = placed({ steps: status.steps.filter(({ perNamespace }) => !perNamespace) }).map(({ report }) => report);
-  const found = new Set(all.filter((report) => isMeant(report, subject)));
-  for (let before = -1; before < found.size;) {
-    before = found.size;
-    const known = new Set([...found].flatMap(namesOf));
-    for (const report of all) if (namesOf(report).some((name) => known.has(name))) found.add(report);
-  }
-  const namespaces = new Set([...found].map(({ ref }) => ref.namespace));
-  const belongs = ({ perNamespace }: StageStatus, report: ObjectReport): boolean =>
-    perNamespace
-      ? [report.ref.namespace, ...(report.covers ?? [])].some((namespace) => namespaces.has(namespace)) || isMeant(report, subject)
-      : found.has(report);
-  return { ...status, steps: status.steps.map((stage) => ({ ...stage, objects: stage.objects.filter((report) => belongs(stage, report)) })) };
-}
-
-function namesOf({ ref, about }: ObjectReport): readonly string[] {
-  return about.map((name) => `${ref.namespace}/${name}`);
+  const threads = threadOf(status.steps, (report) => isMeant(report, subject));
+  return { ...status, steps: status.steps.map((stage, index) => ({ ...stage, objects: threads[index] ?? [] })) };
 }
 
 /** True if the object is what the person has typed. `secret/x` is any object that is about a Secret of that name. */

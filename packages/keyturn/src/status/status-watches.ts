@@ -3,7 +3,6 @@ import { type Cache, type Caches, type Clock, type Kind, Lease, type Logger, Nam
 import type { ObjectReport } from "@keyturn/dashboard/contract";
 import { type Feature, type FeatureName, type FlagReader, keyturn, type StageController } from "../feature/feature.ts";
 import { leaseSummary, type LeaseSummary, placeOf, type RecordSource, valuesOf } from "../feature/record.ts";
-import { features } from "../registry.ts";
 import { type CredentialStatus, leadershipOf, placed, type StageStatus, stageStatus, type Unread } from "./credentials.ts";
 import { believedStatus, type ServerContact } from "./server-contact.ts";
 
@@ -21,8 +20,7 @@ export interface StatusWatchOptions {
   readonly namespace: string | undefined;
   /** Where the operator's Leases are; undefined if that is not known. */
   readonly operatorNamespace: string | undefined;
-  /** Default: every feature of this build. */
-  readonly registry?: readonly Feature[];
+  readonly registry: readonly Feature[];
   /** Of each feature. */
   readonly controllers: Readonly<Record<FeatureName, readonly StageController[]>>;
   /** The operator's flags, as far as they are known here. */
@@ -51,7 +49,7 @@ interface WatchedCache {
 
 /** Declares the watches. Nothing is requested before the caches are started. */
 export function watchStatus(options: StatusWatchOptions): StatusWatches {
-  const { namespace, controllers, contact, registry = features } = options;
+  const { namespace, controllers, contact, registry } = options;
   const cachesOf = (feature: FeatureName): Caches => options.wider?.get(feature) ?? options.caches;
   const stages = registry.flatMap(({ name, stage, records }) => {
     const caches = cachesOf(name);

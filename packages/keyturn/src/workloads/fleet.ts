@@ -34,6 +34,7 @@ import {
   workloadId,
   workloadRef,
 } from "./rollout-plan.ts";
+import { TakenOffRecords } from "./taken-off.ts";
 import { restartableKinds, Rollout, servesRollouts, templateOf, type Workload } from "./workload.ts";
 
 /** Which workloads there are. */
@@ -91,6 +92,7 @@ export class Fleet {
   readonly #due = new Set<WorkloadId>();
   readonly #restartTimes = new RestartTimes();
   readonly #admissionFailures: AdmissionFailures;
+  readonly #takenOff = new TakenOffRecords();
   readonly #dueListeners: ((id: WorkloadId) => void)[] = [];
   readonly #changeListeners: ((id: WorkloadId) => void)[] = [];
 
@@ -264,7 +266,11 @@ export class Fleet {
 
   /** When the workload was last restarted; see `RestartTimes`. */
   restartedAtMs({ ref, restartedAt }: Pick<DeepReadonly<Workload>, "ref" | "restartedAt">): number | undefined {
-    return this.#restartTimes.timeOf(workloadId(ref), restartedAt, this.#scope.now?.() ?? this.#scope.clock.now());
+    return this.#restartTimes.timeOf(workloadId(ref), restartedAt, this.#now());
+  }
+
+  #now(): number {
+    return this.#scope.now?.() ?? this.#scope.clock.now();
   }
 
   #askAdmission(workload: DeepReadonly<Workload>, client: Client, signal: AbortSignal): Promise<Admission> {
@@ -293,6 +299,7 @@ export class Fleet {
     if (isRestartable && !workload) {
       this.#restartTimes.forget(id);
       this.#admissionFailures.forget(id);
+      this.#takenOff.forget(id);
     }
     if (isRestartable && (!workload || workload.deleting)) return { candidate: undefined, againInMs: undefined, isGone: !workload };
     // What we have begun is finished, whoever looks after it from then on.
@@ -301,7 +308,10 @@ export class Fleet {
     const times = found.flatMap(({ finding }) => finding?.againInMs ?? []);
     const isGone = !workload && found.every(({ finding }) => !finding);
     const refusedForMs = this.#refusal(id, workload, combined(found).inspection)?.forMs ?? [];
-    return { candidate: this.#candidateOf(id, workload, found), againInMs: earliest(times.concat(refusedForMs)), isGone };
+    const candidate = this.#candidateOf(id, workload, found);
+    const heldForMs = workload ? this.#takenOff.heldForMs(id, workload, candidate?.records, this.#scope.clock.monotonic()) : 0;
+    const againInMs = earliest(times.concat(refusedForMs, heldForMs > 0 && candidate?.records ? heldForMs : []));
+    return { candidate: heldForMs > 0 ? withheld(candidate, this.#now() + heldForMs) : candidate, againInMs, isGone };
   }
 
   #refusal(id: WorkloadId, workload: DeepReadonly<Workload> | undefined, inspection: Inspection) {
@@ -403,6 +413,13 @@ function combined(found: readonly Found[], restartedFor?: string): Combined {
   const digest = joinedDigest(wanted.map(({ inspection }) => inspection.digest));
   const by = Object.fromEntries(wanted.map(({ name, inspection }) => [name, inspection.reason]));
   return { by, inspection: { type: "outdated", reason, message, digest }, blocker: first.blocker };
+}
+
+/** The candidate whose records are not written until then, because somebody takes them off again and again. */
+function withheld(candidate: Candidate | undefined, untilMs: number): Candidate | undefined {
+  if (!candidate?.records) return candidate;
+  const message = "somebody takes off what is written here about the start of its pods, again and again; it is written ever more seldom";
+  return { ...candidate, recordHeld: { reason: "RecordTakenOff", message, untilMs } };
 }
 
 /** Those that the restart under way is for, by what their digests begin with; an operator with one inspector needs no such beginnings. */

@@ -10,6 +10,11 @@ const waitReasons = {
     meaning:
       "The API server did not take the annotation that says what its pods were started with; it is tried again. Until then, changes may be missed.",
   },
+  RecordTakenOff: {
+    meaning:
+      "Somebody takes off the annotation that says what its pods were started with, again and again; it is written ever more seldom, after an hour at most. Until it stands, a change that comes while the operator is away may be missed.",
+    health: "degraded",
+  },
   RolloutStuck: { meaning: "The rollout of another workload of the namespace does not get healthy, and until it does no other of it is restarted." },
   OutsideWindow: { meaning: "No maintenance window is open." },
   RestartDelay: { meaning: "The last restart of any workload was too short a while ago." },

@@ -22,7 +22,7 @@ export function standingEvent({ decision, why }: Row, events: RestartEvents | un
     case "rolling":
       return decision.stuck && events ? { type: "Warning", reason: "RolloutStuck", message: events.stuck } : undefined;
     case "wait":
-      return decision.reason === "RestartFailed" || decision.reason === "RecordFailed"
+      return decision.reason === "RestartFailed" || decision.reason === "RecordFailed" || decision.reason === "RecordTakenOff"
         ? { type: "Warning", reason: decision.reason, message: decision.message ?? "" }
         : undefined;
     case "restart":

@@ -65,6 +65,8 @@ export interface Candidate {
   readonly records?: Records | undefined;
   /** The API server did not take what was to be written there: until when it is not tried again. */
   readonly recordRefused?: Blocker | undefined;
+  /** Somebody takes off what is written there: until when it is not written again. */
+  readonly recordHeld?: Blocker<"RecordTakenOff"> | undefined;
   /** Parts of the digest that no workload has come through healthy yet. Default none. */
   readonly untried?: readonly string[];
   /** Of several that are due, those with the highest are first. Default 0. */
@@ -161,7 +163,7 @@ const restartTimeStepMs = 1000;
 export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number): RolloutPlan {
   const { memory } = fleet;
   const candidates = fleet.candidates
-    .filter(({ inspection, restarting, recordRefused }) => inspection.type !== "current" || restarting || recordRefused)
+    .filter(({ inspection, restarting, ...candidate }) => inspection.type !== "current" || restarting || unwritten(candidate))
     .map((candidate) => ({ id: workloadId(candidate.ref), candidate, remembered: rememberedOf(memory, candidate) }))
     .sort((left, right) => (left.id < right.id ? -1 : 1));
   const labelled = new Map(fleet.rolling);
@@ -227,10 +229,8 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
       if (superseded.has(id)) return undefined;
       if (labelled.has(id)) return { type: "rolling", stuck: stuck.has(id) };
       if (inspection.type === "unknown") return { type: "unknown", reason: inspection.reason };
-      const { recordRefused } = candidate;
-      if (inspection.type === "current" && recordRefused) {
-        return { type: "wait", reason: "RecordFailed", untilMs: recordRefused.untilMs, message: recordRefused.message };
-      }
+      const record = unwritten(candidate);
+      if (inspection.type === "current" && record) return record;
       return ownDecision(candidate, remembered, { limits, nowMs });
     })();
     if (own) decisions.set(id, own);
@@ -258,8 +258,8 @@ export function planRollouts(fleet: ObservedFleet, limits: Limits, nowMs: number
     ),
   ];
   const written = new Set(rows.flatMap(({ id, decision }) => (decision.type === "restart" || decision.type === "finish" ? [id] : [])));
-  const isUnrecorded = ({ records, recordRefused, paused }: Candidate): boolean =>
-    Object.keys(records?.now ?? {}).length > 0 && !recordRefused && !pauseOf(paused, nowMs);
+  const isUnrecorded = ({ records, paused, ...candidate }: Candidate): boolean =>
+    Object.keys(records?.now ?? {}).length > 0 && !unwritten(candidate) && !pauseOf(paused, nowMs);
   const unrecorded = fleet.candidates.flatMap((each) => (isUnrecorded(each) ? [workloadId(each.ref)] : []));
   return { rows, due: inOrder.map(({ id }) => id), unrecorded: unrecorded.filter((id) => !written.has(id)), nextAtMs: earliest(times) };
 }
@@ -270,6 +270,12 @@ function rememberedOf(memory: RestartMemory | undefined, candidate: Candidate): 
   if (!known || known.uid !== candidate.uid) return undefined;
   const changes = candidate.generation - known.generation;
   return changes > 1 || (changes === 1 && !isTakenBack(candidate, known)) ? known : undefined;
+}
+
+/** What its record waits for; undefined if it may be written. */
+function unwritten({ recordRefused, recordHeld }: Pick<Candidate, "recordRefused" | "recordHeld">): Decision | undefined {
+  if (recordRefused) return { type: "wait", reason: "RecordFailed", untilMs: recordRefused.untilMs, message: recordRefused.message };
+  return recordHeld && { type: "wait", ...recordHeld, untilMs: recordHeld.untilMs };
 }
 
 /** A rollout of ours is over once all is replaced and healthy, and it is known what that has brought. Until that can be written down it counts. */

@@ -45,4 +45,4 @@ it("does what it says, with the rights that it declares, and ends cleanly", asyn
     operator.kill("SIGINT");
   }
   expect(await once(operator, "exit")).toEqual([0, null]);
-}, 240_000);
+});

@@ -7,21 +7,17 @@ const leaseTimes = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriod
 const keys = Array.from({ length: 12 }, (_, index) => `key-${String(index).padStart(2, "0")}`);
 const cluster = useSharedApiServer();
 
-test(
-  "a replica that lost its lease shows nothing, lives on, and shows its keys again when it has the lease again",
-  { timeout: 300_000 },
-  async () => {
-    await using fleet = await Fleet.open(cluster(), { keys, leaseTimes });
-    const first = await fleet.start();
-    await soon(async () => expect(await first.shownKeys()).toEqual(keys));
-    const second = await fleet.start();
-    await soon(async () => expect(await second.shownKeys()).toEqual([]));
+test("a replica that lost its lease shows nothing, lives on, and shows its keys again when it has the lease again", async () => {
+  await using fleet = await Fleet.open(cluster(), { keys, leaseTimes });
+  const first = await fleet.start();
+  await soon(async () => expect(await first.shownKeys()).toEqual(keys));
+  const second = await fleet.start();
+  await soon(async () => expect(await second.shownKeys()).toEqual([]));
 
-    const cut = first.cutOff("silence");
-    await soon(async () => expect([await first.shownKeys(), await second.shownKeys()]).toEqual([[], keys]));
-    expect(first.running).toBe(true);
-    cut.undo();
-    second.signal("SIGKILL");
-    await soon(async () => expect(await first.shownKeys()).toEqual(keys));
-  },
-);
+  const cut = first.cutOff("silence");
+  await soon(async () => expect([await first.shownKeys(), await second.shownKeys()]).toEqual([[], keys]));
+  expect(first.running).toBe(true);
+  cut.undo();
+  second.signal("SIGKILL");
+  await soon(async () => expect(await first.shownKeys()).toEqual(keys));
+});

@@ -48,7 +48,7 @@ it("shows them to a token that may, not to one that may not, is wrong or has gon
   await cluster().client.delete(ServiceAccount, { ...place, name: "scraper" });
   await soon(async () => expect(await scrape(metricsUrl, gone.allowed)).toBe("401 the token is not valid"));
   expect(JSON.stringify(operator.logLines)).not.toContain(allowed.slice(-20));
-}, 300_000);
+});
 
 it("says in its log which right it lacks, and shows them to nobody", async () => {
   const kubeconfig = await cluster().kubeconfigFor({ serviceAccount: { ...place, name: "powerless" } });
@@ -56,4 +56,4 @@ it("says in its log which right it lacks, and shows them to nobody", async () =>
   await using operator = await startOperator({ kubeconfig, controllers: [], leaderElection: { enabled: false }, secureMetrics: {} });
   expect(await scrape(operator.started.metricsUrl, await cluster().tokenFor({ ...place, name: "somebody" }))).toMatch(/^503 /);
   expect(JSON.stringify(operator.logLines)).toContain("tokenreviews");
-}, 300_000);
+});

@@ -1,11 +1,10 @@
 // What runs beside the controllers: in every process, through the same caches, from the start to the end.
 import { type Runnable, ConfigMap, managedBySelector, Secret } from "@keyturn/runtime";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { startOperator } from "@keyturn/runtime/testing";
 import { digestController, digestRules, leaseRules } from "./digest-controller.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
 const cluster = useSharedCluster();
 const selection = { labels: managedBySelector({ name: "demo", domain: "demo.example" }) };
 

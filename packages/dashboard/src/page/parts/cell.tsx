@@ -2,12 +2,13 @@
 import type { ComponentChildren, JSX } from "preact";
 import { type Cell, isDoubted, type ObjectRecord, type TableLayout } from "../../contract/index.ts";
 import { HealthMark } from "./health-mark.tsx";
-import { Moment, ObjectLink } from "./inline.tsx";
+import { MiddleText, Moment, ObjectLink } from "./inline.tsx";
 import type { Column } from "./virtual-table.tsx";
 
 /** The columns of a table, as it is laid out. */
 export function cellColumns({ columns = [] }: TableLayout): readonly Column<ObjectRecord>[] {
   return columns.map(({ id, title, width, phone }) => ({
+    id,
     title,
     width,
     ...(phone && { phone }),
@@ -45,8 +46,8 @@ function mainOf({ main, look }: Cell, record: ObjectRecord, tabIndex: number): J
   switch (look) {
     case "link":
       return (
-        <ObjectLink to={ref} tabIndex={tabIndex}>
-          {valueOf(main)}
+        <ObjectLink to={ref} tabIndex={tabIndex} {...(typeof main === "string" && { label: main })}>
+          {typeof main === "string" ? <MiddleText text={main} /> : valueOf(main)}
         </ObjectLink>
       );
     case "health":

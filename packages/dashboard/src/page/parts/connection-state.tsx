@@ -157,7 +157,7 @@ export function NothingFound(): JSX.Element {
   return (
     <div class="panel empty">
       <h2>No matches</h2>
-      <button type="button" class="button" onClick={() => navigation.adjust({ search: "", health: "all" })}>
+      <button type="button" class="button" onClick={() => navigation.adjust({ search: "", health: "all", namespace: "" })}>
         Show all
       </button>
     </div>

@@ -5,9 +5,10 @@ import { usePage, useStages, viewOf } from "../page-state.ts";
 import { healthOrder } from "../../contract/index.ts";
 import { home } from "../route.ts";
 import { HealthMark } from "./health-mark.tsx";
+import { focusWhenDrawn } from "./virtual-table.tsx";
 
 const keys = [
-  ["/", "search this list"],
+  ["/", "search this list; elsewhere, everything"],
   ["1, 2 …", "go to a step; 0 goes to the overview, except in a timeline"],
   ["↑ ↓", "go through a list, or from lane to lane"],
   ["← →", "go from bar to bar in a timeline"],
@@ -62,8 +63,10 @@ export function useShortcuts(onHelp: () => void): void {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const stage = stages[Number(event.key) - 1];
       if (event.key === "?") onHelp();
-      else if (event.key === "/") document.getElementById("search")?.focus();
-      else if (event.key === "t") settings.timeStyle.value = settings.timeStyle.value === "relative" ? "absolute" : "relative";
+      else if (event.key === "/") {
+        if (document.getElementById("search") === null) navigation.go(home);
+        focusWhenDrawn(() => document.getElementById("search"));
+      } else if (event.key === "t") settings.timeStyle.value = settings.timeStyle.value === "relative" ? "absolute" : "relative";
       else if (event.key === "0") navigation.go(home);
       else if (stage !== undefined) navigation.go({ ...home, view: viewOf(stage) });
       else return;

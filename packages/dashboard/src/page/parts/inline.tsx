@@ -13,15 +13,32 @@ export function ObjectLink({
   to,
   children,
   tabIndex,
+  label,
 }: {
   readonly to: ObjectRef;
+  /** What it is called, where what is drawn is in parts. */
+  readonly label?: string;
   readonly children?: ComponentChildren;
   readonly tabIndex?: number;
 }): JSX.Element {
   return (
-    <a href={formatRoute(objectRoute(to))} tabIndex={tabIndex}>
+    <a href={formatRoute(objectRoute(to))} tabIndex={tabIndex} aria-label={label} title={label}>
       {children ?? to.name}
     </a>
+  );
+}
+
+/** So much of a name is kept at its end: names of one kind often begin alike. */
+const keptAtEnd = 8;
+
+/** A name that is cut in the middle where there is no room for it. */
+export function MiddleText({ text }: { readonly text: string }): JSX.Element {
+  const cut = Math.max(0, text.length - keptAtEnd);
+  return (
+    <span class="middle-text">
+      <span>{text.slice(0, cut)}</span>
+      <span>{text.slice(cut)}</span>
+    </span>
   );
 }
 

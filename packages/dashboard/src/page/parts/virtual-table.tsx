@@ -83,6 +83,8 @@ export function useVirtualWindow(
 
 /** A column. The first one should have a link in it that takes `tabIndex`. */
 export interface Column<T> {
+  /** Absent: rows cannot be sorted by it. */
+  readonly id?: string;
   readonly title: string;
   /** A track of a CSS grid. */
   readonly width: string;
@@ -92,6 +94,10 @@ export interface Column<T> {
 }
 
 interface VirtualTableProps<T> {
+  /** The column that rows are sorted by, with a dash before it downwards. */
+  readonly sort?: string;
+  /** Called with the id of a column whose title was chosen; absent: rows come in one order. */
+  readonly onSort?: (column: string) => void;
   readonly caption: string;
   /** Must stay the same object while the table is there. */
   readonly columns: readonly Column<T>[];
@@ -102,7 +108,15 @@ interface VirtualTableProps<T> {
 
 const wideRowHeight = 46;
 
-export function VirtualTable<T extends object>({ caption, columns, rows, idOf, phoneRowHeight = 76 }: VirtualTableProps<T>): JSX.Element {
+export function VirtualTable<T extends object>({
+  caption,
+  columns,
+  rows,
+  idOf,
+  phoneRowHeight = 76,
+  sort = "",
+  onSort,
+}: VirtualTableProps<T>): JSX.Element {
   const narrow = useMedia("(max-width: 760px)");
   const rowHeight = narrow ? phoneRowHeight : wideRowHeight;
   const { ref, rows: visible } = useVirtualWindow(rows.length, rowHeight);
@@ -133,14 +147,21 @@ export function VirtualTable<T extends object>({ caption, columns, rows, idOf, p
     >
       <div role="rowgroup">
         <div class="table-head" role="row" aria-rowindex={1}>
-          {columns.map(({ title }) => (
-            <div role="columnheader" key={title}>
-              {title}
+          {columns.map(({ id, title }) => (
+            <div role="columnheader" key={title} aria-sort={sort === id ? "ascending" : sort === `-${id}` ? "descending" : undefined}>
+              {id === undefined || onSort === undefined ? (
+                title
+              ) : (
+                <button type="button" class="sort" onClick={() => onSort(id)}>
+                  {title}
+                  <span aria-hidden="true">{sort === id ? " ↑" : sort === `-${id}` ? " ↓" : ""}</span>
+                </button>
+              )}
             </div>
           ))}
         </div>
       </div>
-      <div class="table-body" role="rowgroup" ref={ref} style={{ height: `${rows.length * rowHeight}px` }} onKeyDown={onKeyDown}>
+      <div class="table-body" role="rowgroup" ref={ref} style={{ height: `${rows.length * rowHeight}px` }} onKeyDown={onKeyDown} onClick={followRow}>
         {rows.slice(visible.first, visible.end).map((row, offset) => {
           const index = visible.first + offset;
           return (
@@ -158,6 +179,12 @@ export function VirtualTable<T extends object>({ caption, columns, rows, idOf, p
       </div>
     </div>
   );
+}
+
+/** A row leads where its first link does, unless somebody chose something in it or marks its text. */
+function followRow({ target }: MouseEvent): void {
+  if (!(target instanceof Element) || target.closest("a, button") !== null || String(getSelection() ?? "") !== "") return;
+  target.closest("[data-row]")?.querySelector("a")?.click();
 }
 
 interface TableRowProps<T> {

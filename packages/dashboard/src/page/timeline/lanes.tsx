@@ -102,7 +102,13 @@ export function LaneRow({ track, ...props }: LaneRowProps & { readonly track: Dr
       <div class="lane-label">
         {track.health === undefined ? null : <HealthMark health={track.health} quiet />}
         <span class={track.ref === undefined ? "name mono" : "name"} title={track.ref?.name}>
-          {track.title}
+          {track.ref === undefined ? (
+            track.title
+          ) : (
+            <ObjectLink to={track.ref} tabIndex={-1}>
+              {track.title}
+            </ObjectLink>
+          )}
         </span>
         <span class="note">{track.note}</span>
       </div>
@@ -145,7 +151,7 @@ function BarButton({ bar, range, nowMs, knownMs, selected, tabStop }: LaneRowPro
         aria-pressed={bar.id === selected}
         aria-label={describeBar(bar, nowMs)}
       >
-        {bar.label}
+        <span>{bar.label}</span>
       </button>
     </>
   );
@@ -228,7 +234,7 @@ export function FactRow({ fact }: { readonly fact: Fact }): JSX.Element {
 }
 
 function FactValue({ fact }: { readonly fact: Fact }): JSX.Element {
-  if ("text" in fact) return <>{fact.text}</>;
+  if ("text" in fact) return fact.ref === undefined ? <>{fact.text}</> : <ObjectLink to={fact.ref}>{fact.text}</ObjectLink>;
   if ("spanMs" in fact) return <>{spanText(fact.spanMs)}</>;
   return (
     <>

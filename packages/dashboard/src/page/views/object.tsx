@@ -17,6 +17,7 @@ import { EmptyState, UnknownState } from "../parts/connection-state.tsx";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { CopyButton, Moment } from "../parts/inline.tsx";
 import { type DetailState, DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
+import { Thread, useThread } from "../parts/thread.tsx";
 import { formatRoute, home, type ObjectName } from "../route.ts";
 import { FactRow } from "../timeline/lanes.tsx";
 import { ZoomBar } from "../timeline/timeline-controls.tsx";
@@ -54,6 +55,7 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
     name,
   );
   const detail = useObjectDetail(name, found?.record);
+  const thread = useThread(name);
   const stage = stages.find(({ step }) => step === found?.record.step);
   const doubts = doubtsOn(live.connection.value, stage && stageRecordOf(live, stage));
   return (
@@ -67,7 +69,7 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
             <span aria-hidden="true">/</span>
           </>
         )}
-        <span>{name.namespace}</span>
+        <a href={formatRoute({ ...home, view: stage === undefined ? home.view : viewOf(stage), namespace: name.namespace })}>{name.namespace}</a>
       </nav>
       <header class="view-head">
         <div>
@@ -78,28 +80,37 @@ export function ObjectPage({ name }: { readonly name: ObjectName }): JSX.Element
           </p>
         </div>
       </header>
-      {found === undefined ? <NotFound name={name} /> : <ObjectState found={found} detail={detail} knownMs={knownUntilMs(doubts)} />}
+      {found === undefined && thread.length === 0 ? <NotFound name={name} /> : null}
+      {found === undefined ? null : <ObjectState found={found} detail={detail} knownMs={knownUntilMs(doubts)} />}
+      {thread.length > 0 ? <Thread parts={thread} of={name} /> : null}
       <div class="object-grid">
         <div>
           {found === undefined ? null : (
             <Conditions conditions={found.report.conditions} isOld={doubts.some((doubt) => outdates(doubt, found.record.ref))} />
           )}
-          <WhatHappened detail={detail} />
+          {found === undefined && thread.length > 0 ? null : <WhatHappened detail={detail} />}
         </div>
         <div>
           {found === undefined ? null : <Facts facts={factsOf(found)} />}
-          {detail.state === "there" ? <Commands detail={detail.detail} /> : null}
+          {detail.state === "there" ? <Commands commands={detail.detail.commands} /> : null}
+          {found === undefined && thread.length > 0 && detail.state !== "there" ? (
+            <Commands commands={[{ what: "see it", command: getCommand(name) }]} />
+          ) : null}
         </div>
       </div>
     </>
   );
 }
 
+function getCommand({ resource, namespace, name }: ObjectName): string {
+  return shellCommand`kubectl get ${resource} ${name} ${namespace === "" ? [] : ["-n", namespace]}`;
+}
+
 /** That there is no record says little while not all can be seen. */
 function NotFound({ name }: { readonly name: ObjectName }): JSX.Element {
   const { live } = usePage();
   const { resource, namespace } = name;
-  const command = shellCommand`kubectl get ${resource} ${name.name} ${namespace === "" ? [] : ["-n", namespace]}`;
+  const command = getCommand(name);
   const own = live.stages.value.filter(({ resources }) => resources.includes(resource));
   const doubts = (own.length > 0 ? own : live.stages.value).flatMap((record) => doubtsOn(live.connection.value, record));
   const limits = own.flatMap(({ shownIn }) => (shownIn && !shownIn.includes(namespace) ? [limitText(shownIn)] : []));
@@ -282,7 +293,7 @@ function History({ detail: { history } }: { readonly detail: ObjectDetail }): JS
   );
 }
 
-function Commands({ detail: { commands } }: { readonly detail: ObjectDetail }): JSX.Element {
+function Commands({ commands }: Pick<ObjectDetail, "commands">): JSX.Element {
   return (
     <section class="section" aria-labelledby="commands">
       <h2 id="commands">On the command line</h2>

@@ -1,12 +1,13 @@
 // The first view: the stages from left to right, what needs attention first, and what happens next.
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { healthOrder, type ObjectRecord, outdates, type StageLayout } from "../../contract/index.ts";
 import { doubtsOn, doubtWords, healthOn, limitText, namespacesText, shownNamespaces, useDoubts } from "../doubt.ts";
 import { counted, stageRecordOf, tablesOf, usePage, useStages, viewOf } from "../page-state.ts";
 import { HealthMark } from "../parts/health-mark.tsx";
 import { ClockIcon } from "../parts/icons.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
-import { concernsIn, comingUp, countTables } from "../record-list.ts";
+import { type ConcernGroup, comingUp, concernGroups, countTables, filterRecords } from "../record-list.ts";
 import { formatRoute, home } from "../route.ts";
 
 const most = 8;
@@ -14,7 +15,8 @@ const most = 8;
 export function Overview(): JSX.Element {
   const { live } = usePage();
   const stages = useStages();
-  const records = stages.flatMap((stage) => tablesOf(live, stage).flat());
+  const tables = stages.flatMap((stage) => tablesOf(live, stage));
+  const records = useMemo(() => tables.flat(), tables);
   return (
     <>
       <header class="view-head">
@@ -23,6 +25,7 @@ export function Overview(): JSX.Element {
           <p>{live.hello.value === undefined ? "From issue to roll-out." : `From issue to roll-out, in ${live.hello.value.cluster}.`}</p>
         </div>
       </header>
+      <Search records={records} />
       <ol class="steps" aria-label="Steps">
         {stages.map((stage, index) => (
           <StageCard key={stage.step} stage={stage} last={index === stages.length - 1} />
@@ -33,6 +36,51 @@ export function Overview(): JSX.Element {
         <ComingUp records={records} />
       </div>
     </>
+  );
+}
+
+/** So many of those that are found are shown. */
+const mostFound = 20;
+
+/** Finds any object by name, namespace, reason, or what else belongs to it. */
+function Search({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const { navigation } = usePage();
+  const { search } = navigation.route.value;
+  const found = useMemo(() => (search.trim() === "" ? [] : filterRecords(records, { ...home, search })), [records, search]);
+  return (
+    <search class="overview-search">
+      <div class="search">
+        <input
+          id="search"
+          type="search"
+          aria-label="Search everything"
+          placeholder="Name, namespace, reason…"
+          value={search}
+          onInput={(event) => navigation.adjust({ search: event.currentTarget.value })}
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </div>
+      <p class={search.trim() === "" ? "hidden-text" : "faint"} role="status">
+        {search.trim() === ""
+          ? ""
+          : found.length === 0
+            ? "No matches"
+            : `${found.length > mostFound ? `The first ${mostFound} of ` : ""}${counted(found.length, { one: "object", many: "objects" })}`}
+      </p>
+      {found.length === 0 ? null : (
+        <ul class="panel row-list" aria-label="Found">
+          {found.slice(0, mostFound).map((record) => (
+            <li key={record.id}>
+              <HealthMark health={record.health} quiet />
+              <span class="what">
+                <ObjectLink to={record.ref}>{record.title ?? record.ref.name}</ObjectLink> <span class="faint">{whereText(record)}</span>
+              </span>
+              <span class="faint">{record.reason}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </search>
   );
 }
 
@@ -95,20 +143,22 @@ function StageCard({ stage, last }: { readonly stage: StageLayout; readonly last
 
 function Attention({ records }: { readonly records: readonly ObjectRecord[] }): JSX.Element {
   const { live } = usePage();
-  const { first, count } = concernsIn(records, most);
+  const groups = concernGroups(records);
+  const count = groups.reduce((sum, group) => sum + group.records.length, 0);
   const doubts = useDoubts();
   const lasting = doubts.filter(({ about }) => about !== "loading");
   const places = shownNamespaces(live.stages.value) ?? live.hello.value?.namespaces;
   const nothing = places === undefined ? "Nothing needs attention." : `Nothing needs attention in ${namespacesText(places)}.`;
   return (
-    <section aria-labelledby="attention">
+    <section class="attention" aria-labelledby="attention">
       <div class="section-head">
         <h2 id="attention">Needs attention</h2>
         <span class="faint">
-          {count > first.length ? `the first ${first.length} of ${count}` : count === 0 ? "" : counted(count, { one: "object", many: "objects" })}
+          {count === 0 ? "" : counted(count, { one: "object", many: "objects" })}
+          {groups.length > 1 ? `, ${groups.length} reasons` : ""}
         </span>
       </div>
-      {first.length + lasting.length === 0 ? (
+      {groups.length + lasting.length === 0 ? (
         <p class="panel empty soft">{live.progress.value < 1 || doubts.length > 0 ? "Loading…" : <HealthMark health="healthy" text={nothing} />}</p>
       ) : (
         <ul class="panel row-list">
@@ -126,21 +176,41 @@ function Attention({ records }: { readonly records: readonly ObjectRecord[] }): 
               ))}
             </li>
           ))}
-          {first.map((record) => (
-            <li key={record.id}>
-              <HealthMark health={record.health} quiet />
-              <span class="what">
-                <ObjectLink to={record.ref} /> <span class="faint">{whereText(record)}</span>
-              </span>
-              <span class="faint">{record.sinceMs === undefined ? null : <Moment at={record.sinceMs} />}</span>
-              <span class="message">
-                <strong>{record.reason}</strong> {record.message}
-              </span>
-            </li>
+          {groups.map((group) => (
+            <Concern key={`${group.step}/${group.reason}/${group.health}`} group={group} />
           ))}
         </ul>
       )}
     </section>
+  );
+}
+
+/** So many objects of one reason are named; a link leads to the others. */
+const mostNamed = 4;
+
+function Concern({ group: { step, reason, health, records } }: { readonly group: ConcernGroup }): JSX.Element {
+  const stage = useStages().find((each) => each.step === step);
+  const [first] = records;
+  const rest = records.length - mostNamed;
+  return (
+    <li>
+      <HealthMark health={health} quiet />
+      <span class="what">
+        <strong>{reason}</strong>{" "}
+        <span class="faint">{records.length > 1 && stage ? counted(records.length, stage) : first && whereText(first)}</span>
+      </span>
+      <span class="faint">{first?.sinceMs === undefined ? null : <Moment at={first.sinceMs} />}</span>
+      <span class="message">{first?.message}</span>
+      <span class="message concern-objects">
+        {records.slice(0, mostNamed).map((record) => (
+          <span key={record.id}>
+            <ObjectLink to={record.ref}>{record.title ?? record.ref.name}</ObjectLink>
+            {records.length > 1 && record.ref.namespace !== "" ? <span class="faint"> in {record.ref.namespace}</span> : null}
+          </span>
+        ))}
+        {rest > 0 && stage ? <a href={formatRoute({ ...home, view: viewOf(stage), search: reason, health })}>and {rest} more</a> : null}
+      </span>
+    </li>
   );
 }
 
@@ -153,7 +223,7 @@ function ComingUp({ records }: { readonly records: readonly ObjectRecord[] }): J
   const places = shownNamespaces(live.stages.value) ?? live.hello.value?.namespaces;
   const nothing = `Nothing is due by itself${places === undefined ? "" : ` in ${namespacesText(places)}`}.`;
   return (
-    <section aria-labelledby="coming-up">
+    <section class="coming-up" aria-labelledby="coming-up">
       <div class="section-head">
         <h2 id="coming-up">Coming up</h2>
       </div>

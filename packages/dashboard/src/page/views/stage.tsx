@@ -11,7 +11,7 @@ import { HealthMark } from "../parts/health-mark.tsx";
 import { Moment, ObjectLink } from "../parts/inline.tsx";
 import { DifferenceList, useObjectDetail } from "../parts/object-detail.tsx";
 import { VirtualTable } from "../parts/virtual-table.tsx";
-import { filterRecords } from "../record-list.ts";
+import { filterRecords, sortRecords } from "../record-list.ts";
 import { TrackTable, ZoomBar } from "../timeline/timeline-controls.tsx";
 import { Timeline, useRange } from "../timeline/timeline.tsx";
 import { suggestedSpan, useTracks } from "../timeline/tracks.ts";
@@ -121,8 +121,8 @@ const spelledOut = 2;
 
 function Rows({ stage, tables, main, others }: RowsProps): JSX.Element {
   const { navigation } = usePage();
-  const { search, health, selected } = navigation.route.value;
-  const shown = tables.map((records) => filterRecords(records, { search, health }));
+  const { search, health, namespace, sort, selected } = navigation.route.value;
+  const shown = tables.map((records) => sortRecords(filterRecords(records, { search, health, namespace }), sort));
   const facet = main.facets?.find(({ id }) => id === selected);
   const [records = [], ...rest] = facet ? shown.with(0, shown[0]?.filter((record) => record.facet === facet.id) ?? []) : shown;
   const differing = records.filter((record) => record.differing !== undefined).toSorted((a, b) => orderOf(a) - orderOf(b));
@@ -172,8 +172,19 @@ function OtherTable(props: {
 }
 
 function ObjectTable({ layout, records }: { readonly layout: TableLayout; readonly records: readonly ObjectRecord[] }): JSX.Element {
+  const { navigation } = usePage();
   const columns = useMemo(() => cellColumns(layout), [layout.id]);
-  return <VirtualTable caption={layout.title} columns={columns} rows={records} idOf={({ id }) => id} />;
+  const { sort } = navigation.route.value;
+  return (
+    <VirtualTable
+      caption={layout.title}
+      columns={columns}
+      rows={records}
+      idOf={({ id }) => id}
+      sort={sort}
+      onSort={(column) => navigation.adjust({ sort: sort === column ? `-${column}` : sort === `-${column}` ? "" : column })}
+    />
+  );
 }
 
 function Facets({
@@ -249,8 +260,8 @@ interface LanesProps {
 
 function Lanes({ stage, records, layout, legend }: LanesProps): JSX.Element {
   const { clock, navigation } = usePage();
-  const { search, health, table } = navigation.route.value;
-  const shown = useMemo(() => filterRecords(records, { search, health }), [records, search, health]);
+  const { search, health, namespace, table } = navigation.route.value;
+  const shown = useMemo(() => filterRecords(records, { search, health, namespace }), [records, search, health, namespace]);
   const tracks = useTracks(shown);
   // Chosen once, so that the picture does not jump when something changes.
   const suggested = useMemo(() => suggestedSpan(tracks, clock.read()), [records.length > 0]);

@@ -325,7 +325,7 @@ const differences: Differences = {
 };
 
 const layout: Records["layout"] = {
-  title: "Consistency",
+  title: "Verify",
   about: "Whether control plane and gateways agree on the certificates and Ingresses of each namespace.",
   tables: [
     {

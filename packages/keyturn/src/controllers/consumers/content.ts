@@ -2,6 +2,7 @@
 import { createHmac, hash } from "node:crypto";
 import { type ConfigMap, defineKind, type KubeObject, type ObjectKey, type Secret, type Stored } from "@keyturn/runtime";
 import { limits } from "../../limits.ts";
+import { shortened } from "../../workloads/restart-digest.ts";
 import { type Followed, sourceWords } from "./annotations.ts";
 import type { SourceKind } from "./references.ts";
 
@@ -125,42 +126,73 @@ const behindMark = "!";
 /** Stands behind a digest that was only seen: nobody knows that pods were started with it. */
 const seenMark = "?";
 
-/** What is written on a workload. */
-interface WrittenRecord {
-  readonly owner: string;
+/** Stands between the owner and how often what pods have was new: whoever puts an older record back cannot make it count. */
+const countMark = ".";
+const maxCount = 1e9;
+
+/** What pods of a workload were started with. */
+export interface StartRecord {
   readonly entries: StartedWith;
+  /** Entries that were there at first sight, without a restart for them. */
+  readonly onlySeen: readonly EntryName[];
+  /** Entries that have changed since. */
+  readonly behind: readonly EntryName[];
+  /** How often they have got something new. */
+  readonly count: number;
+}
+
+/** What is written on a workload. */
+interface WrittenRecord extends Pick<StartRecord, "entries"> {
+  readonly owner: string;
   /** Entries that have changed since. Default none. */
   readonly behind?: readonly EntryName[];
-  /** Entries that were there at first sight, without a restart for them. Default none. */
+  /** Default none. */
   readonly onlySeen?: readonly EntryName[];
+  /** Default 0. */
+  readonly count?: number;
 }
 
-/** As an annotation. */
-export function startedWithText({ owner, entries, behind = [], onlySeen = [] }: WrittenRecord): string {
-  const marks = (name: EntryName): string => (onlySeen.includes(name) ? seenMark : "") + (behind.includes(name) ? behindMark : "");
-  const marked = new Map(Array.from(entries, ([name, digest]) => [name, digest + marks(name)]));
-  return [`${ownerEntry}=${owner}`, ...textsOf(marked)].join(",");
+/** All annotations of an object take 256 KiB, of which others need some too. */
+const maxText = 100_000;
+
+/** As an annotation. Where names would take too much room, they are shortened. */
+export function startedWithText({ owner, entries, behind = [], onlySeen = [], count = 0 }: WrittenRecord): string {
+  const [isBehind, isOnlySeen] = [new Set(behind), new Set(onlySeen)];
+  const marks = (name: EntryName): string => (isOnlySeen.has(name) ? seenMark : "") + (isBehind.has(name) ? behindMark : "");
+  const marked = Array.from(entries, ([name, digest]) => [name, digest + marks(name)] as const);
+  const first = `${ownerEntry}=${owner}${count > 0 ? `${countMark}${Math.min(count, maxCount)}` : ""}`;
+  const text = [first, ...textsOf(marked)].join(",");
+  return text.length <= maxText ? text : [first, ...textsOf(marked.map(([name, value]) => [shortName(name), value]))].join(",");
 }
 
-function textsOf(entries: StartedWith): readonly string[] {
-  return Array.from(entries, ([name, digest]) => `${name}=${digest}`).toSorted();
+function textsOf(entries: Iterable<readonly [string, string]>): readonly string[] {
+  return Array.from(entries, ([name, value]) => `${name}=${value}`).toSorted();
 }
 
-/** What is too much for an annotation is one entry. */
+/** Stands for a name that is too long for all to be written down. */
+function shortName(name: EntryName): string {
+  return `#${hash("sha256", name).slice(0, 12)}`;
+}
+
+/** What is too much for an annotation even so is one entry. */
 export function boundedEntries(entries: StartedWith, key: Uint8Array): StartedWith {
   return entries.size <= limits.followedEntries ? entries : new Map([["all", keyed(key, textsOf(entries))]]);
 }
 
-/** What was read of a workload. */
-interface ReadRecord {
-  readonly entries: StartedWith;
-  readonly onlySeen: readonly EntryName[];
-}
-
-/** The inverse; undefined for what is somebody else's, or nobody's. */
-export function readStartedWith(text: string | undefined, owner: string): ReadRecord | undefined {
-  const { entries, onlySeen, of } = readAnybodys(text);
-  return of === owner ? { entries, onlySeen } : undefined;
+/** The inverse of `startedWithText` for somebody who knows what may be named there; undefined for what is somebody else's, or nobody's. */
+export function readStartedWith(text: string | undefined, owner: string, names: readonly EntryName[] = []): StartRecord | undefined {
+  const { of, ...record } = readAnybodys(text);
+  if (of !== owner) return undefined;
+  if (!Array.from(record.entries.keys()).some((name) => name.startsWith("#"))) return record;
+  const { entries, onlySeen, behind, count } = record;
+  const long = new Map(names.map((name) => [shortName(name), name]));
+  const whole = (name: EntryName): EntryName => long.get(name) ?? name;
+  return {
+    entries: new Map(Array.from(entries, ([name, digest]) => [whole(name), digest])),
+    onlySeen: onlySeen.map(whole),
+    behind: behind.map(whole),
+    count,
+  };
 }
 
 /** The same for people, who cannot tell whose it is. */
@@ -173,21 +205,25 @@ function readAnybodys(text = "") {
   const pairs = text.split(",", limits.followedEntries + 1).map((each) => each.split("=", 2));
   const written = pairs.flatMap(([name = "", value = ""]) => {
     const digest = value.split(/[!?]/, 1)[0] ?? "";
-    return name !== "" && digest !== "" ? [{ name, digest: digest.slice(0, entryDigits), marks: value.slice(digest.length) }] : [];
+    return name !== "" && digest !== "" ? [{ name, digest: digest.slice(0, entryDigits), marks: value.slice(digest.length), value }] : [];
   });
   const entries = written.filter(({ name }) => name !== ownerEntry);
   const marked = (mark: string): readonly EntryName[] => entries.flatMap(({ name, marks }) => (marks.includes(mark) ? [name] : []));
+  const owner = written.find(({ name }) => name === ownerEntry);
+  const count = Number(owner?.value.split(countMark)[1] ?? 0);
   return {
-    of: written.find(({ name }) => name === ownerEntry)?.digest,
+    of: owner?.digest,
+    count: Number.isSafeInteger(count) && count > 0 ? Math.min(count, maxCount) : 0,
     entries: new Map(entries.map(({ name, digest }) => [name, digest])),
     behind: marked(behindMark),
     onlySeen: marked(seenMark),
   };
 }
 
-/** True if it says that pods of this owner were started with exactly that. Many are asked, and few have it. */
-export function saysStartedWith(text: string, owner: () => string, name: EntryName, digest: string): boolean {
-  return `${text},`.includes(`,${name}=${digest},`) && text.startsWith(`${ownerEntry}=${owner()},`);
+/** True if it says that pods were started with exactly that, and not only that it was seen. */
+export function saysStartedWith(text: string, name: EntryName, digest: string): boolean {
+  const all = `${text},`;
+  return all.includes(`,${name}=${digest},`) || all.includes(`,${shortName(name)}=${digest},`);
 }
 
 /** A part of the digest of a restart: all that has changed in one Secret, ConfigMap or secret store. */
@@ -198,26 +234,17 @@ export interface ChangeDigest {
   readonly names: readonly EntryName[];
 }
 
-/** One for each source. Of very many there is one. */
+/** One for each source. The names of very many are shortened. */
 export function changeDigests(changed: readonly EntryName[], now: StartedWith, key: Uint8Array): readonly ChangeDigest[] {
   const bySource = Map.groupBy(changed.toSorted(), (name) => name.split("/", 2).join("/"));
-  const parts = Array.from(bySource, ([source, names]) => {
+  return Array.from(bySource, ([source, names]) => {
     const content = keyed(
       key,
       names.flatMap((name) => [name, now.get(name) ?? absent]),
     );
-    return { digest: `consumers:${source}@${content}`, names };
+    const digest = `consumers:${source}@${content}`;
+    return { digest: bySource.size > limits.namedChanges ? shortened(digest) : digest, names };
   });
-  if (parts.length <= limits.namedChanges) return parts;
-  return [
-    {
-      digest: `consumers:all@${keyed(
-        key,
-        parts.map(({ digest }) => digest),
-      )}`,
-      names: changed,
-    },
-  ];
 }
 
 /** For indexes. */
@@ -228,7 +255,8 @@ export function sourceKey({ kind, namespace, name }: SourceId): ObjectKey {
 /** `secret/db/password` and so on, a few of them. */
 export function changedInWords(changed: readonly EntryName[]): string {
   const named = changed.slice(0, maxNamed).map((name) => {
-    const [kind = "", object = "", key] = name.split("/");
+    const [kind = "", object, key] = name.split("/");
+    if (object === undefined) return "something that it uses has changed";
     return key === undefined ? `${kind} ${object} has changed` : `${key} of ${kind} ${object} has changed`;
   });
   return [...named, ...(changed.length > maxNamed ? [`and ${changed.length - maxNamed} more`] : [])].join(", ");

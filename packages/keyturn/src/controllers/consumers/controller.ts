@@ -1,5 +1,5 @@
 // Credentials that workloads use as a reason to restart them: an inspector, and the controller that restarts what it finds behind.
-import { type AccessRule, ConfigMap, installationKeyAccess, type Metrics, Secret } from "@keyturn/runtime";
+import { type AccessRule, ConfigMap, installationKeyAccess, type Metrics, Pod, Secret } from "@keyturn/runtime";
 import { keyturn } from "../../feature/feature.ts";
 import type { Selects } from "../../feature/pause-and-selection.ts";
 import type { FleetOptions } from "../../workloads/fleet.ts";
@@ -59,6 +59,7 @@ const why = "to notice when what workloads use changes, and to read it once more
 function inspectorAccess({ kinds }: ConsumersOptions): readonly AccessRule[] {
   return [
     { kind: Secret, verbs: read, why },
+    { kind: Pod, verbs: ["list"], why: "to see, before a restart, whether pods were made since what they use has changed" },
     ...(kinds.has("ConfigMap") ? [{ kind: ConfigMap, verbs: read, why }] : []),
     ...(kinds.has("SecretProviderClass")
       ? [

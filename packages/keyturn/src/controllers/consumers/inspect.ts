@@ -5,6 +5,7 @@ import {
   type Client,
   ConfigMap,
   type DeepReadonly,
+  isApiError,
   keyOf,
   LruMap,
   nameOf,
@@ -34,6 +35,7 @@ import {
   ownerDigest,
   readNames,
   readStartedWith,
+  type StartRecord,
   saysStartedWith,
   SecretProviderClassPodStatus,
   sourceKey,
@@ -41,7 +43,10 @@ import {
   startedWithText,
 } from "./content.ts";
 import type { SourceKind } from "./references.ts";
+import { type ReadSource, readSource, ReplacedPods } from "./replaced-pods.ts";
 import { Settling } from "./settling.ts";
+import { StartRecords } from "./start-records.ts";
+import { TriedEntries } from "./tried.ts";
 
 /** What is followed, and how. */
 export interface InspectionOptions extends FollowOptions {
@@ -70,6 +75,26 @@ function followedOf(workload: DeepReadonly<Workload>, options: FollowOptions): r
   return followed;
 }
 
+/** What a workload is compared with. */
+interface Comparison {
+  readonly followed: readonly Followed[];
+  readonly contentOf: ContentOf;
+  /** The installation's. */
+  readonly key: Uint8Array;
+}
+
+interface Difference {
+  readonly owner: string;
+  /** Undefined at first sight. */
+  readonly read: StartRecord | undefined;
+  readonly now: StartedWith;
+  readonly withRestart: StartedWith;
+  /** Entries that are new, and that its pods have without a restart. */
+  readonly had: ReadonlySet<string>;
+  /** Entries that are new to its pods. */
+  readonly changed: readonly string[];
+}
+
 type ContentOf = (followed: Pick<Followed, "kind" | "name">) => KeptContent | undefined;
 
 const unread = { type: "unknown", reason: "Pending", message: "the installation's key has not been read yet" } satisfies Inspection;
@@ -88,10 +113,9 @@ export class ConsumersInspector implements Inspector {
   readonly #contents = new Map<SourceKind, Cache<KeptContent>>();
   readonly #mounts: Cache<KeptMount> | undefined;
   readonly #settling: Settling;
-  /** What was seen written down on workloads: whoever writes a whole workload back takes it off. */
-  readonly #seen = new LruMap<WorkloadId, { readonly uid: string; readonly text: string }>(maxSeen);
-  /** What those that are healthy were started with. */
-  readonly #healthyWith = new LruMap<WorkloadId, string>(maxSeen);
+  readonly #records = new StartRecords();
+  readonly #tried = new TriedEntries();
+  readonly #replaced: ReplacedPods;
   /** On the monotonic scale: since when workloads are behind. */
   readonly #behindSince = new LruMap<WorkloadId, number>(maxSeen);
   readonly #skipped: ReadonlySet<string>;
@@ -107,6 +131,7 @@ export class ConsumersInspector implements Inspector {
     this.#options = options;
     this.#skipped = new Set(skipNamespaces);
     this.#settling = new Settling(clock, settleMs);
+    this.#replaced = new ReplacedPods(scope);
     if (asker === "operator") {
       const outside = fieldsOutside(skipNamespaces);
       if (kinds.has("Secret")) this.#follow("Secret", watch(Secret, { ...outside, keep: keepSecret }));
@@ -126,11 +151,13 @@ export class ConsumersInspector implements Inspector {
     if (!workload) return undefined;
     const { namespace } = workload.ref;
     const followed = this.#skipped.has(namespace) ? [] : followedOf(workload, this.#options);
-    if (followed.length === 0) return workload.restarting ? current : undefined;
+    if (followed.length === 0) {
+      this.#tried.tell(id, namespace, undefined);
+      return workload.restarting ? current : undefined;
+    }
     if (this.#scope.asker === "viewer") return marked(workload);
     const isWaiting = [...this.#contents.values(), ...(this.#mounts ? [this.#mounts] : [])].some(({ synced }) => !synced);
     if (!this.#key && this.#scope.isWanted()) void this.#readKey();
-    this.#tellHealthy(id, workload, followed);
     if (!this.#key || isWaiting) return { ...current, inspection: this.#isKeyMissing ? keyMissing : unread, againInMs: readAgainMs };
     return this.#compare(id, workload, { followed, contentOf: (source) => this.#content(namespace, source), key: this.#key });
   }
@@ -140,11 +167,17 @@ export class ConsumersInspector implements Inspector {
     const found = this.inspect(id, workload);
     if (found?.inspection.type !== "outdated" || !this.#key) return found;
     const { namespace } = workload.ref;
+    const key = this.#key;
     const followed = followedOf(workload, this.#options);
-    const sources = new Map(followed.map((each) => [sourceKey({ ...each, namespace }), each]));
-    const contents = new Map<ObjectKey, KeptContent | undefined>();
-    for (const [key, each] of sources) contents.set(key, await this.#read(client, { ...each, namespace }, signal));
-    return this.#compare(id, workload, { followed, contentOf: (source) => contents.get(sourceKey({ ...source, namespace })), key: this.#key });
+    const sources = await this.#readAll(client, followed, { namespace, signal });
+    const contentOf: ContentOf = (source) => sources.get(sourceKey({ ...source, namespace }))?.content;
+    const changed = new Set(this.#difference(id, workload, { followed, contentOf, key }).changed);
+    const places = new Set(followed.flatMap((each) => (changed.has(entryName(each)) ? sourceKey({ ...each, namespace }) : [])));
+    const written = new Map(Array.from(sources).flatMap(([place, each]) => (each && places.has(place) ? [[place, each] as const] : [])));
+    // Somebody else may have replaced its pods since. Where pods may not be listed, they are once more.
+    const isNew = written.size === places.size && (await this.#replaced.areNew(id, workload, written, { client, signal }).catch(notAllowed));
+    if (isNew) this.#scope.due([id]);
+    return this.#compare(id, workload, { followed, contentOf, key });
   }
 
   *ids(): Iterable<WorkloadId> {}
@@ -164,37 +197,54 @@ export class ConsumersInspector implements Inspector {
     ).flat();
   }
 
-  #compare(
-    id: WorkloadId,
-    workload: DeepReadonly<Workload>,
-    { followed, contentOf, key }: { readonly followed: readonly Followed[]; readonly contentOf: ContentOf; readonly key: Uint8Array },
-  ): Finding {
+  /** What has changed since its pods were started. */
+  #difference(id: WorkloadId, workload: DeepReadonly<Workload>, { followed, contentOf, key }: Comparison): Difference {
     const { namespace } = workload.ref;
-    const { uid } = workload.source;
-    const owner = ownerDigest(key, uid);
-    const read = this.#startedWith(id, workload, owner);
+    const owner = ownerDigest(key, workload.source.uid);
+    const read = this.#records.of(id, workload, { owner, names: followed.map(entryName) });
     const before = read?.entries;
     const digests = followed.map((each) => [entryName(each), entryDigest(key, namespace, each, contentOf(each))] as const);
     const known = digests.flatMap(([name, digest]) => (digest === undefined ? [] : [[name, digest] as const]));
     const now = boundedEntries(new Map(known), key);
     // What is gone stays as pods know it: when it comes back as it was, they have it already.
     const gone = digests.flatMap(([name, digest]) => (digest === undefined && before?.has(name) ? [[name, before.get(name) ?? ""] as const] : []));
-    const changed = Array.from(now.keys()).filter((name) => before?.has(name) && before.get(name) !== now.get(name));
-    const withRestart = new Map([...now, ...gone]);
-    const entries = new Map([...withRestart].map(([name, digest]) => [name, changed.includes(name) ? (before?.get(name) ?? digest) : digest]));
-    const onlySeen = Array.from(entries.keys()).filter((name) => !before?.has(name) || read?.onlySeen.includes(name));
-    const record = startedWithText({ owner, entries, behind: changed, onlySeen });
+    const placeOf = new Map(followed.map((each) => [entryName(each), each]));
+    const isHad = (name: string): boolean => {
+      const each = placeOf.get(name);
+      return each !== undefined && this.#replaced.have(id, workload, sourceKey({ ...each, namespace }), contentOf(each));
+    };
+    const differing = Array.from(now.keys()).filter((name) => before?.has(name) && before.get(name) !== now.get(name));
+    const had = new Set(differing.filter(isHad));
+    return { owner, read, now, withRestart: new Map([...now, ...gone]), had, changed: differing.filter((name) => !had.has(name)) };
+  }
+
+  #compare(id: WorkloadId, workload: DeepReadonly<Workload>, comparison: Comparison): Finding {
+    const { followed, contentOf, key } = comparison;
+    const { namespace } = workload.ref;
+    const { owner, read, now, withRestart, had, changed } = this.#difference(id, workload, comparison);
+    const before = read?.entries;
+    this.#tellHealthy(id, workload, { owner, followed });
+    const isChanged = new Set(changed);
+    const count = (read?.count ?? 0) + (had.size > 0 ? 1 : 0);
+    const entries = new Map([...withRestart].map(([name, digest]) => [name, isChanged.has(name) ? (before?.get(name) ?? digest) : digest]));
+    const wasOnlySeen = new Set(read?.onlySeen);
+    const onlySeen = Array.from(entries.keys()).filter((name) => !before?.has(name) || (wasOnlySeen.has(name) && !had.has(name)));
+    const record = startedWithText({ owner, entries, behind: changed, onlySeen, count });
     // Until it is written down, and if somebody takes it off.
-    this.#seen.set(id, { uid, text: record });
+    this.#records.keep(id, workload, record);
     if (changed.length === 0) {
       this.#behindSince.delete(id);
       return { ...current, record };
     }
+    this.#records.behind(id, workload, { entries, onlySeen, behind: changed, count });
     const nowMs = this.#scope.clock.monotonic();
     const behindSinceMs = this.#behindSince.get(id) ?? nowMs;
     this.#behindSince.set(id, behindSinceMs);
-    const wanted = { record, recordOfRestart: startedWithText({ owner, entries: withRestart }), priority: priorityOf(workload.annotations) };
-    const sources = followed.filter((each) => changed.includes(entryName(each))).map((each) => sourceKey({ ...each, namespace }));
+    const recordOfRestart = startedWithText({ owner, entries: withRestart, count: count + 1 });
+    const wanted = { record, recordOfRestart, priority: priorityOf(workload.annotations) };
+    const behind = followed.filter((each) => isChanged.has(entryName(each)));
+    const sources = [...new Set(behind.map((each) => sourceKey({ ...each, namespace })))];
+    if (workload.blocker === "OnDelete" || workload.blocker === "Partitioned") this.#askAboutPods(id, workload, behind, { contentOf });
     const settlesInMs = Math.max(this.#settling.settlesInMs(sources), behindSinceMs + pausePeriodMs(workload.annotations) - nowMs);
     if (settlesInMs > 0) return { ...current, inspection: { ...unread, message: "its credentials have just changed" }, againInMs: settlesInMs };
     const parts = changeDigests(changed, now, key);
@@ -205,46 +255,49 @@ export class ConsumersInspector implements Inspector {
       digest: joinedDigest(parts.map(({ digest }) => digest)),
     };
     // Without pods there is nothing to try it with, and nothing to take down.
-    const tried = (part: ChangeDigest): boolean => workload.desired === 0 || this.#isTried(id, part, { now, sources, key });
-    const untried = parts.filter((part) => !tried(part)).map(({ digest }) => digest);
+    const tried = ({ names: all }: ChangeDigest): boolean => all.every((name) => this.#isTried(id, namespace, [name, now.get(name) ?? ""]));
+    const untried = workload.desired === 0 ? [] : parts.filter((part) => !tried(part)).map(({ digest }) => digest);
     return { ...current, ...wanted, inspection, untried };
   }
 
-  /** Another workload was restarted with each of its entries, and its pods are healthy. */
-  #isTried(
-    id: WorkloadId,
-    { names }: ChangeDigest,
-    { now, sources, key }: { readonly now: StartedWith; readonly sources: readonly ObjectKey[]; readonly key: Uint8Array },
-  ): boolean {
-    const users = [...new Set(sources.flatMap((source) => this.#users(source)))];
-    return names.every((name) =>
-      users.some((other) => {
-        const workload = other === id ? undefined : this.#workload(other);
-        const text = workload?.records[startedWithAnnotation] ?? "";
-        if (workload?.progress !== "finished" || workload.restarting || workload.desired === 0) return false;
-        return saysStartedWith(text, () => ownerDigest(key, workload.source.uid), name, now.get(name) ?? "");
-      }),
-    );
+  /** Another workload was restarted with it, and its pods are healthy. */
+  #isTried(id: WorkloadId, namespace: string, [name, digest]: readonly [string, string]): boolean {
+    return this.#tried.isTried(id, [namespace, name, digest], (other) => {
+      const workload = this.#workload(other);
+      return workload !== undefined && isHealthy(workload) && saysStartedWith(workload.records[startedWithAnnotation] ?? "", name, digest);
+    });
   }
 
   /** Others may have waited for this one to come through what they are behind with. */
-  #tellHealthy(id: WorkloadId, { progress, restarting, records, ref }: DeepReadonly<Workload>, followed: readonly Followed[]): void {
-    const text = progress === "finished" && !restarting ? records[startedWithAnnotation] : undefined;
-    if (text === this.#healthyWith.get(id)) return;
-    if (text === undefined) this.#healthyWith.delete(id);
-    else this.#healthyWith.set(id, text);
-    const users = followed.flatMap(({ kind, name }) => this.#users(sourceKey({ kind, name, namespace: ref.namespace })));
+  #tellHealthy(
+    id: WorkloadId,
+    workload: DeepReadonly<Workload>,
+    { owner, followed }: { readonly owner: string; readonly followed: readonly Followed[] },
+  ): void {
+    const { namespace } = workload.ref;
+    const text = isHealthy(workload) ? workload.records[startedWithAnnotation] : undefined;
+    const news = new Set(this.#tried.tell(id, namespace, readStartedWith(text, owner, followed.map(entryName))));
+    const sources = new Set(followed.flatMap((each) => (news.has(entryName(each)) ? sourceKey({ ...each, namespace }) : [])));
+    const users = [...sources].flatMap((source) => this.#users(source));
     this.#scope.due(new Set(users.filter((other) => other !== id && this.#behindSince.get(other) !== undefined)));
+  }
+
+  /** Nobody restarts these: those who look after them replace their pods by hand. */
+  #askAboutPods(id: WorkloadId, workload: DeepReadonly<Workload>, behind: readonly Followed[], { contentOf }: Pick<Comparison, "contentOf">): void {
+    const { client, signal } = this.#scope;
+    const { namespace } = workload.ref;
+    const input = JSON.stringify(behind.map((each) => [entryName(each), contentOf(each)]));
+    const read = async (): Promise<ReadonlyMap<ObjectKey, ReadSource>> => {
+      const found = Array.from(await this.#readAll(client, behind, { namespace, signal }));
+      const there = found.flatMap(([place, each]) => (each ? [[place, each] as const] : []));
+      return new Map(there.length === found.length ? there : []);
+    };
+    this.#replaced.ask(id, workload, read, input);
   }
 
   #workload(id: WorkloadId): DeepReadonly<Workload> | undefined {
     const [kind = "", namespace = "", name = ""] = id.split("/");
     return this.#scope.workloads.get(kind)?.get(keyOf({ namespace, name }));
-  }
-
-  #startedWith(id: WorkloadId, { source: { uid }, records }: DeepReadonly<Workload>, owner: string): ReturnType<typeof readStartedWith> {
-    const seen = this.#seen.get(id);
-    return readStartedWith(records[startedWithAnnotation], owner) ?? readStartedWith(seen?.uid === uid ? seen.text : undefined, owner);
   }
 
   #content(namespace: string, { kind, name }: Pick<Followed, "kind" | "name">): KeptContent | undefined {
@@ -253,21 +306,20 @@ export class ConsumersInspector implements Inspector {
     return contentOfMounts(mounts.flatMap((key) => this.#mounts?.get(key)?.content ?? []));
   }
 
-  /** As the API server has it now. */
-  async #read(
+  /** As the API server has them now, by their place. */
+  async #readAll(
     client: Client,
-    { kind, namespace, name }: { kind: SourceKind; namespace: string; name: string },
-    signal: AbortSignal,
-  ): Promise<KeptContent | undefined> {
-    if (kind === "Secret") {
-      const secret = await client.get(Secret, { namespace, name }, signal);
-      return secret && keepSecret(secret);
+    followed: readonly Followed[],
+    { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
+  ): Promise<ReadonlyMap<ObjectKey, ReadSource | undefined>> {
+    const places = new Map(followed.map((each) => [sourceKey({ ...each, namespace }), each]));
+    const read = new Map<ObjectKey, ReadSource | undefined>();
+    for (const [place, { kind, name }] of places) {
+      const mounted = kind === "SecretProviderClass" ? this.#content(namespace, { kind, name }) : undefined;
+      if (kind !== "SecretProviderClass") read.set(place, await readSource(client, { kind, namespace, name }, signal));
+      else read.set(place, mounted === undefined ? undefined : { content: mounted, writtenMs: undefined });
     }
-    if (kind === "ConfigMap") {
-      const configMap = await client.get(ConfigMap, { namespace, name }, signal);
-      return configMap && keepConfigMap(configMap);
-    }
-    return this.#content(namespace, { kind, name });
+    return read;
   }
 
   #follow(kind: SourceKind, cache: Cache<KeptContent>): void {
@@ -281,8 +333,12 @@ export class ConsumersInspector implements Inspector {
   #onContent(source: ObjectKey, change: Change<KeptContent>): void {
     const [before, after] = [("previous" in change && change.previous) || undefined, ("value" in change && change.value) || undefined];
     if (change.type === "updated" && before === after) return;
-    if (!("initial" in change && change.initial)) this.#settling.changed(source);
-    this.#scope.due(this.#users(source));
+    const users = this.#users(source);
+    if (!("initial" in change && change.initial)) {
+      this.#settling.changed(source);
+      if (after !== undefined) this.#replaced.changed(users, source, after);
+    }
+    this.#scope.due(users);
   }
 
   #onMount(change: Change<KeptMount>): void {
@@ -308,6 +364,15 @@ export class ConsumersInspector implements Inspector {
 const keyRetryMs = 10_000;
 const readAgainMs = 1000;
 const maxSeen = 20_000;
+
+function isHealthy({ progress, restarting, desired }: DeepReadonly<Workload>): boolean {
+  return progress === "finished" && !restarting && desired > 0;
+}
+
+function notAllowed(error: unknown): false {
+  if (isApiError(error, "Forbidden")) return false;
+  throw error;
+}
 
 const current = { inspection: { type: "current" }, replaced: true, blocker: undefined, againInMs: undefined } satisfies Finding;
 

@@ -132,7 +132,7 @@ export function issuedStory(ref: ObjectRef, { createdMs, issuedMs, deletingSince
 
 export const eventingAuthRecords: Records = {
   layout: {
-    title: "Issued",
+    title: "Issue",
     about: "An application at the identity provider for each runtime, and its credentials in the runtime's cluster.",
     tables: [
       {

@@ -237,7 +237,7 @@ function edited(configMap: NonNullable<JwksWorld["configMap"]>, how: "text" | "a
 }
 
 test("whatever happens, in whatever order, what is published is right", () => {
-  fc.assert(fc.property(fc.array(command, { maxLength: 40, size: "max" }), live), { numRuns: Number(process.env["MODEL_RUNS"] ?? 150) });
+  fc.assert(fc.property(fc.array(command, { maxLength: 40, size: "max" }), live), { numRuns: Number(process.env["JWKS_RUNS"] ?? 150) });
 });
 
 test("a run with nothing new changes nothing", () => {

@@ -2,6 +2,7 @@
 import { type CommandView, type NextStep, type ObjectRecord, type ObjectRef, shellCommand } from "@keyturn/dashboard/contract";
 import {
   type Cache,
+  ConfigMap,
   type DeepReadonly,
   earliest,
   findCondition,
@@ -10,6 +11,7 @@ import {
   type KubeObject,
   nameOf,
   resourceOf,
+  Secret,
   type Stored,
 } from "@keyturn/runtime";
 import {
@@ -17,12 +19,14 @@ import {
   defined,
   earlierNext,
   factAt,
+  factObject,
   factText,
   happened,
   type HealthReport,
   healthReportOf,
   inNamespace,
   laidOut,
+  objectRef,
   objectReport,
   type ObjectStory,
   pauseCommands,
@@ -217,12 +221,16 @@ function removedKey(key: KeyView, nowMs: number): KeyView {
 
 export function keySetRecord(keySet: KeySet): ObjectRecord {
   const { configMap, endpoint, keys, revision, updatedMs, nextRemovalMs, nextExpiryMs, next } = keySet;
+  const sources = [...new Set(keys.flatMap(({ source, state }) => (source === "" || state === "Removed" ? [] : [source])))];
   return laidOut(keySet, {
     table: "keySets",
     cells: {},
     texts: [configMap, ...keys.flatMap(({ kid, source }) => [kid, source])],
     facts: [
-      ...factText("ConfigMap", configMap),
+      ...factObject("published in", objectRef(ConfigMap, { namespace: keySet.ref.namespace, name: configMap })),
+      ...sources.flatMap((name) =>
+        factObject(sources.length > 1 ? `from ${name}` : "from", objectRef(Secret, { namespace: keySet.ref.namespace, name })),
+      ),
       ...factText("endpoint", endpoint),
       ...factText("served", servedText(keySet)),
       ...factText("revision", revision === undefined ? undefined : String(revision)),
@@ -263,7 +271,7 @@ export function keySetStory(ref: ObjectRef, { keys, createdMs, configMap, reason
 
 export const jwksRecords: Records = {
   layout: {
-    title: "Keys",
+    title: "Publish",
     about: "The public keys of certificates as a JWKS. A replaced key stays for as long as tokens need it.",
     tables: [
       {

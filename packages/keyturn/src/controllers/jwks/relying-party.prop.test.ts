@@ -206,6 +206,6 @@ test("every key that signed is published for its time, and no key that is revoke
       const story = new Story();
       for (const each of commands) story.play(each);
     }),
-    { numRuns: Number(process.env["MODEL_RUNS"] ?? 100) },
+    { numRuns: Number(process.env["JWKS_RUNS"] ?? 100) },
   );
 });

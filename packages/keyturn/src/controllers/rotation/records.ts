@@ -6,6 +6,7 @@ import {
   defined,
   factAt,
   factDigest,
+  factObject,
   factText,
   happened,
   inNamespace,
@@ -85,7 +86,7 @@ export function rotationSetRecord(known: RotationSet): ObjectRecord {
     texts: [set, source?.name ?? "", ...lanes.map(({ ref }) => ref.name)],
     facts: [
       ...factText("set", set),
-      ...factText("source", source && `${source.kind} ${source.name}`),
+      ...factObject("source", source),
       ...factAt("source as it is since", sourceSinceMs),
       ...factText("policy", policy),
       ...factText("targets", String(lanes.length)),
@@ -102,7 +103,7 @@ function laneRecord({ rank, delayMs, held, planned, gapMs, ...lane }: RotationLa
   return {
     ...lane,
     facts: [
-      ...factText("keeps", lane.object && `${lane.object.kind} ${lane.object.name}`),
+      ...factObject("keeps", lane.object),
       ...factText("place in the chain", String(rank)),
       { name: "delay", spanMs: delayMs },
       ...factText("version", live && String(live.seq)),
@@ -149,7 +150,7 @@ export function rotationSetStory(ref: ObjectRef, record: RotationSet): ObjectSto
 }
 
 const layout: Records["layout"] = {
-  title: "Rotation",
+  title: "Rotate",
   about: "Next, current and previous versions of a credential, each moving on when its time has come.",
   tables: [
     {

@@ -129,5 +129,5 @@ it("a target's page tells about its place, and that of the set about the whole",
     { name: "in no target for", spanMs: 5000 },
     { name: "next", atMs: 900 },
   ]);
-  expect(record.facts).toContainEqual({ name: "source", text: "Secret signing-key" });
+  expect(record.facts).toContainEqual({ name: "source", text: "Secret signing-key", ref: record.source });
 });

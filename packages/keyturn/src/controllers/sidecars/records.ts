@@ -14,7 +14,7 @@ export const sidecarsView: RolloutView = {
   restartedFor: "for its sidecar",
   current: "its pods have the sidecar that new ones would get",
   layout: {
-    title: "Roll-out",
+    title: "Roll out",
     about: "Workloads whose sidecar is outdated, and what the plan of this moment does with them.",
     empty: "Workloads appear here when their sidecar differs from what new pods would get, and after they have been restarted for that.",
   },
