@@ -128,6 +128,7 @@ export const worlds: Readonly<Record<string, Small>> = {
       ...named(objectActions(["live"]), /unlabelled|claims/),
       ...named(targetActions({ fallback }), comesAndGoes),
     ],
+    cutsStatuses: true,
     depth: 3,
     waits: [7],
   },
