@@ -4,6 +4,7 @@ import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
+import { Terminal } from "../../packages/keyturn/test/terminal.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { type RotatingNamespace, rotatingNamespace } from "../rotation/rotating-namespace.ts";
 import { startTyped, typed } from "../support/typed-command.ts";
@@ -243,11 +244,13 @@ describe.concurrent("keyturn status --watch", () => {
     const command = startTyped(["status", "-w", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig], { height: () => 40 });
     await soon(() => expect(command.output.out).toContain("\u001b[36m1 progressing\u001b[0m"));
     await cluster().kubectl("delete", "rotationtarget", "t2", "-n", place.namespace);
-    // The last drawing begins where the one before began.
-    const erased = "A\u001b[J";
-    await soon(() => {
-      expect(command.output.out).toContain(erased);
-      expect(command.output.out.split(erased).at(-1)).toMatch(/rotate +\S+1 progressing\S+ {3}/);
+    // The change is drawn over what was there: the table is on the screen once.
+    await soon(async () => {
+      const terminal = new Terminal(200, 60);
+      terminal.write(command.output.out);
+      const { shown } = await terminal.lines();
+      expect(shown.join("\n")).toMatch(/^rotate +1 progressing {3}/m);
+      expect(shown.filter((line) => line.startsWith("STEP"))).toHaveLength(1);
     });
     command.interrupt();
     expect(await command.exit).toBe(0);
