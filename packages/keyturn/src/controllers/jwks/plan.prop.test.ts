@@ -111,11 +111,13 @@ function live(commands: readonly Command[]): void {
     const { document } = world;
     // What is refused for now is written down instead, and published when that is over.
     const isRefused = world.condition("Published") === "False Forbidden";
-    const kids = isRefused ? (world.status?.keys ?? []).map(({ kid }) => kid) : world.kids;
+    const { kids } = world;
     if (isRefused) {
       for (const kid of world.revoked) usedAtMs.delete(kid);
+      // A run that was cut may have published it and not yet said so.
+      const there = [...kids, ...(world.status?.keys ?? []).map(({ kid }) => kid)];
       for (const [kid, usedMs] of usedAtMs) {
-        if (!world.revoked.includes(kid) && usedMs + ttlMs > nowMs) expect(kids).toContain(kid);
+        if (!world.revoked.includes(kid) && usedMs + ttlMs > nowMs) expect(there).toContain(kid);
       }
       return;
     }
@@ -133,16 +135,17 @@ function live(commands: readonly Command[]): void {
     for (const kid of world.revoked) usedAtMs.delete(kid);
     // The promise: every key that signed, as far as anybody could see, is there for an hour after it may have signed last.
     for (const [kid, usedMs] of usedAtMs) {
-      const there = crashed ? [...kids, ...(world.status?.keys ?? []).map((key) => key.kid)] : kids;
+      // What a run that was cut did not get to is in its Secret still.
+      const there = crashed ? [...kids, ...(world.status?.keys ?? []).map((key) => key.kid), ...wanted] : kids;
       if (!world.revoked.includes(kid) && usedMs + ttlMs > nowMs) expect(there).toContain(kid);
     }
     const before = version;
-    // What a run changed that was cut has its dates from the one that makes up for it, at the latest.
+    // What a run changed that was cut has its dates from it, or from the one that makes up for it: whichever is later, because the clock may be set back between.
     version = crashed ? "cut" : world.configMap?.metadata.annotations?.["keyturn.io/jwks-history"];
     const replaced = !crashed && version !== before && kids.some((kid) => wanted.has(kid));
     for (const kid of everHeld) {
       if (!kids.includes(kid) || wanted.has(kid)) latestMs.delete(kid);
-      else if (replaced && !goesAtMs.has(kid)) latestMs.set(kid, Math.max(nowMs + ttlMs, latestMs.get(kid) ?? 0));
+      else if ((replaced || crashed) && !goesAtMs.has(kid)) latestMs.set(kid, Math.max(nowMs + ttlMs, latestMs.get(kid) ?? 0));
       const dateMs = latestMs.get(kid);
       if (dateMs === undefined || holds.size < sources.length) goesAtMs.delete(kid);
       else if (replaced) goesAtMs.set(kid, dateMs);
