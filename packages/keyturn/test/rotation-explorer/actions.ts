@@ -139,12 +139,22 @@ export function settingActions(names: readonly string[]): readonly Action[] {
   ]);
 }
 
+/**
+ * True if something besides the object knows what a target was written with. When the operator is killed right after a write, before it notes that, the
+ * object alone does: who takes that away too leaves nothing to go by.
+ */
+function isNoted({ records, objects, reported }: RotationWorld, target: string): boolean {
+  const seq = objects.get(target)?.applied?.seq ?? 0;
+  const log = records.get(Math.max(...records.keys()))?.log;
+  return reported.get(target) === seq || log?.commits.findLast(({ at }) => Object.hasOwn(at, target))?.seq === seq;
+}
+
 /** What happens to targets' objects. */
 export function objectActions(names: readonly string[]): readonly Action[] {
   return names.flatMap((target) => [
     ...(["deleted", "edited", "unlabelled"] as const).map((how): Action => ({
       name: `the object of ${target} is ${how}`,
-      apply: (world) => world.targets.has(target) && world.spoil(target, how),
+      apply: (world) => world.targets.has(target) && (how !== "deleted" || isNoted(world, target)) && world.spoil(target, how),
     })),
     {
       name: `the object of ${target} claims version 7`,

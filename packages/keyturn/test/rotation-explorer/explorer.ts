@@ -1,6 +1,6 @@
 // Explores everything that can happen to a small set, breadth first: every sequence of actions, with the operator killed at any write, away, or at work.
 import { hash } from "node:crypto";
-import type { Commit, RotationLog } from "../../src/controllers/rotation/history.ts";
+import type { RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationPlan } from "../../src/controllers/rotation/plan.ts";
 import { RotationWorld } from "../rotation-model/rotation-world.ts";
 import type { ScriptedTarget } from "../rotation-model/script.ts";
@@ -22,10 +22,6 @@ export interface Exploration {
   readonly waiting?: readonly string[];
   /** Writes also fail, and the operator goes on. Default false: whoever fails is killed. */
   readonly fails?: boolean;
-  /** The operator is also killed when only statuses are left to be written. Default false. */
-  readonly cutsStatuses?: boolean;
-  /** With 2, another leader plans, and carries that out later, when the first one has gone on. Default 1. */
-  readonly leaders?: 1 | 2;
   /** How many actions there are at most. */
   readonly depth: number;
   /** How long an absence or a wait is, in seconds. */
@@ -46,20 +42,11 @@ interface State {
   readonly nowMs: number;
   /** Absent: the operator was killed, and has not been started again. */
   readonly plan: RotationPlan | undefined;
-  /** What another leader has planned and not carried out. Nobody can promise anything of one that acts on what people have changed since. */
-  readonly shelved?: Shelved | undefined;
   readonly actions: number;
   /** Waits since the last action: they are no actions, so there must be an end to them. */
   readonly waits: number;
   readonly parent: State | undefined;
   readonly what: string;
-}
-
-/** A plan that another leader has made and not carried out. */
-export interface Shelved {
-  readonly plan: RotationPlan;
-  /** Before anything moves, the source is read again. */
-  readonly source: string;
 }
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -166,12 +153,7 @@ class Explorer {
         yield* this.#cutRuns(due);
       }
     }
-    if (state.shelved) yield* this.#otherLeader(state, state.shelved);
     if (state.actions >= depth) return;
-    if (this.#exploration.leaders === 2 && !state.shelved) {
-      const shelved = { plan: this.#planned(state), source: sourceText(state.world) };
-      if (shelved.plan.writes.length > 0) yield { ...state, shelved, actions: state.actions + 1, parent: state, what: "another leader looks" };
-    }
     for (const action of actions) {
       const after = this.#acted(state, action);
       if (!after) continue;
@@ -186,21 +168,7 @@ class Explorer {
     if (action.isSourceNew) world.changes += 1;
     const invariants = state.invariants.fork();
     invariants.edited(world, state.nowMs, { isSourceNew: action.isSourceNew ?? false });
-    const { shelved: _, ...rest } = state;
-    return { ...rest, world, invariants, plan: undefined, actions: state.actions + 1, waits: 0, parent: state, what: action.name };
-  }
-
-  /** The other leader goes on with what it planned, until somebody is in its way; then both look again. */
-  *#otherLeader(state: State, { plan, source }: Shelved): Generator<State> {
-    if (source !== sourceText(state.world)) return;
-    const { shelved: _, ...rest } = state;
-    let at: State = rest;
-    for (const write of plan.writes) {
-      if (!at.world.accepts(write)) break;
-      at = { ...this.#carriedOut(at, { ...plan, writes: [write] }, 1), plan: undefined };
-      yield at;
-    }
-    if (at !== rest) yield this.#completed({ ...at, parent: at, what: "another leader has gone on" });
+    return { ...state, world, invariants, plan: undefined, actions: state.actions + 1, waits: 0, parent: state, what: action.name };
   }
 
   /** The operator at work while time goes by. */
@@ -219,8 +187,7 @@ class Explorer {
   /** The first run, cut before each of its writes. Before the first: the operator is away. */
   *#cutRuns(state: State): Generator<State> {
     const plan = this.#planned(state);
-    const cuts = plan.writes.length + (this.#exploration.cutsStatuses && plan.writes.length > 0 ? 1 : 0);
-    for (let cut = 0; cut < cuts; cut++) {
+    for (let cut = 0; cut < plan.writes.length; cut++) {
       const killed = this.#carriedOut(state, plan, cut);
       if (this.#exploration.fails) yield { ...killed, world: killed.world.fork(), plan: undefined };
       killed.world.isFirstLook = true;
@@ -288,17 +255,12 @@ export function reported({ reportOf, statusObjectOf }: Decisions, plan: Rotation
   );
 }
 
-/** What a leader sees of the source. */
-export function sourceText(world: RotationWorld): string {
-  return [...world.sources.values()].map(({ uid, content }) => `${uid} ${content}`).join();
-}
-
 function passed(state: State, seconds: number): State {
   return { ...state, nowMs: state.nowMs + seconds * 1000, waits: state.waits + 1, parent: state };
 }
 
 /** All that decides about the future of a state, with times as ages and without identities. Texts are put together by hand: most of an exploration is this. */
-function keyOf({ world, invariants, nowMs, plan, shelved, actions, waits }: State): string {
+function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): string {
   const ageOf = (timeMs: number | undefined): number => (timeMs === undefined ? -1 : Math.min(nowMs - timeMs, oldMs));
   const sources = [...world.sources.values()];
   const [source] = sources;
@@ -320,27 +282,21 @@ function keyOf({ world, invariants, nowMs, plan, shelved, actions, waits }: Stat
       .join()}`;
     if (log) text += logKey(log, ageOf, source?.uid);
   }
-  for (const write of shelved?.plan.writes ?? [])
-    text += `>${write.verb} ${"target" in write ? write.target : ""} ${"seq" in write ? write.seq : ""} ${"atMs" in write ? ageOf(write.atMs) : ""} ${world.accepts(write)}`;
   return text + invariants.key(nowMs, ageOf);
 }
 
 function logKey(
-  { source, commits, frozen, backfilled, ahead = [], shape }: RotationLog,
+  { source, commits, frozen, backfilled, shape }: RotationLog,
   ageOf: (timeMs: number | undefined) => number,
   uid: string | undefined,
 ): string {
   let text = ` ${source.state} ${ageOf(source.sinceMs)} ${"uid" in source && source.uid === uid} ${backfilled.join()}`;
-  for (const commit of commits) text += `,${commitKey(commit, ageOf)}`;
-  for (const { name, seq, before, backfilled: wasFilled } of ahead) text += `^${name} ${seq} ${wasFilled} ${before ? commitKey(before, ageOf) : ""}`;
+  for (const { seq, digest, departedMs, liveMs, settledMs, at } of commits) {
+    text += `,${seq} ${digest} ${ageOf(departedMs)} ${ageOf(liveMs)} ${settledMs}`;
+    for (const name of Object.keys(at).sort()) text += ` ${name} ${ageOf(at[name])}`;
+  }
   for (const { fromMs, toMs } of frozen) text += `;${ageOf(fromMs)} ${ageOf(toMs)}`;
   return `${text} ${shape?.ranks.join("<")} ${shape?.longestMs} ${shape?.next?.ranks.join("<")} ${ageOf(shape?.next?.sinceMs)}`;
-}
-
-function commitKey({ seq, digest, departedMs, liveMs, settledMs, at }: Commit, ageOf: (timeMs: number | undefined) => number): string {
-  let text = `${seq} ${digest} ${ageOf(departedMs)} ${ageOf(liveMs)} ${settledMs}`;
-  for (const name of Object.keys(at).sort()) text += ` ${name} ${ageOf(at[name])}`;
-  return text;
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

@@ -1,5 +1,4 @@
 // What must hold at every single write of the operator, whatever people and machines do: E1 to E5, judged by true contents and true time alone.
-import type { RotationLog } from "../../src/controllers/rotation/history.ts";
 import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import type { RotationWorld } from "../rotation-model/rotation-world.ts";
 
@@ -74,10 +73,6 @@ export class Invariants {
     }
     const { text } = declaredShape(world);
     if (text !== this.declared.text) this.declared = { text, sinceMs: nowMs };
-    // What nobody in the first place has any more is not live, whoever took it away.
-    const first = declaredShape(world).ranks[0]?.names ?? [];
-    const isThere = (content: string): boolean => first.some((name) => world.objects.get(name)?.digest === content);
-    for (const [content, stopped] of this.live) if (stopped === undefined && !isThere(content)) this.live.set(content, nowMs);
     // Who deletes a target together with its object has asked for that.
     for (const name of this.given.keys()) if (!world.targets.has(name) && !world.objects.has(name)) this.given.delete(name);
     // What somebody has given up is nobody's to bring back.
@@ -87,7 +82,7 @@ export class Invariants {
     if (newest < this.#newest) this.settled = undefined;
     this.#newest = newest;
     // A first fill that was cut, and of which nothing is left, did not happen.
-    const isCut = [...world.records.values()].every(({ log }) => log && isUnfilled(log));
+    const isCut = [...world.records.values()].every(({ log }) => log?.commits.length === 0);
     if (isCut && ![...world.objects.values()].some(({ ours }) => ours)) this.#forget();
     if (world.records.size > 0) return;
     // Without a history, what a target held whose object is gone too cannot be known. When everything went, what comes is a fresh start.
@@ -277,11 +272,6 @@ export class Invariants {
     for (const { delayMs, untilMs } of demands) if (untilMs > nowMs) text += `!${delayMs} ${untilMs - nowMs}`;
     return text;
   }
-}
-
-/** True if no more is known than what a first fill was to give. */
-function isUnfilled({ commits, ahead = [] }: RotationLog): boolean {
-  return commits.every(({ at }) => Object.keys(at).every((target) => ahead.some(({ name, before }) => name === target && !before)));
 }
 
 function isContent(reason: string | undefined): boolean {

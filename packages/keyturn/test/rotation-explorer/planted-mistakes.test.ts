@@ -69,6 +69,13 @@ const mistakes: readonly Mistake[] = [
     world: "objects that are lost, edited, forged and taken",
   },
   {
+    what: "an older log is taken for the state of things",
+    file: "source.ts",
+    right: "const isHeadLost = (log.commits.at(-1)?.seq ?? 0) > head.seq;",
+    wrong: "const isHeadLost = false;",
+    world: lost,
+  },
+  {
     what: "content that is nowhere is gone on without",
     file: "plan.ts",
     right: "const stopped = lost.length > 0 ?",
@@ -138,20 +145,6 @@ const mistakes: readonly Mistake[] = [
     right: "if (!reported || givenUp.includes(reportedSeq) ||",
     wrong: "if (!reported || reportedSeq > 0 ||",
     world: "versions that are lost and given up",
-  },
-  {
-    what: "a move that the log is ahead of is forgotten with its object",
-    file: "ahead.ts",
-    right: "return ours.some(isAsBefore);",
-    wrong: "return ours.every(isAsBefore);",
-    world: "objects that are lost right after they were written",
-  },
-  {
-    what: "a move that the log is ahead of is taken for made",
-    file: "ahead.ts",
-    right: "if (!before) return ours.length === 0;",
-    wrong: "if (before) return false;",
-    world: flags,
   },
 ];
 

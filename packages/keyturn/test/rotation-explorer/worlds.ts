@@ -122,13 +122,7 @@ export const worlds: Readonly<Record<string, Small>> = {
   "a first fill that is cut, and whose objects are edited": {
     targets: { live },
     versions: 0,
-    actions: [
-      ...changes,
-      ...named(recordActions, /all/),
-      ...named(objectActions(["live"]), /unlabelled|claims/),
-      ...named(targetActions({ fallback }), comesAndGoes),
-    ],
-    cutsStatuses: true,
+    actions: [...changes, ...named(objectActions(["live"]), /unlabelled|claims/), ...named(targetActions({ fallback }), comesAndGoes)],
     depth: 3,
     waits: [7],
   },
@@ -152,23 +146,6 @@ export const worlds: Readonly<Record<string, Small>> = {
     actions: [...changes, ...forgeries, ...named(recordActions, /record [34] is deleted/)],
     depth: 3,
     waits: [1, 7],
-  },
-  "objects that are lost right after they were written": {
-    targets: two,
-    versions: 2,
-    actions: [...changes, ...named(objectActions(["live"]), /deleted|unlabelled/)],
-    cutsStatuses: true,
-    depth: 3,
-    waits: [2],
-  },
-  "two leaders, and writes that fail": {
-    targets: two,
-    versions: 2,
-    actions: [...flaps, ...named(recordActions, /record [23] is deleted/), ...named(objectActions(["live"]), /deleted/)],
-    leaders: 2,
-    fails: true,
-    depth: 2,
-    waits: [2, 7],
   },
   "versions that are lost and given up": {
     targets: two,

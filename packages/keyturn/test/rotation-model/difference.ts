@@ -29,7 +29,7 @@ export function partDone(log: Log, expected: readonly LogEntry[], world: Rotatio
   const isPurging = drops.some(({ type }) => type === "Purged");
   const steps = expected.slice(0, expected.length - drops.length);
   for (let count = steps.length; count >= least; count -= 1) {
-    const made = [...steps.slice(0, count), ...steps.slice(count).flatMap((step) => asNoted(step, world))];
+    const made = steps.slice(0, count);
     // Versions may be dropped in any order.
     const going = isPurging ? retainedVersions(sincePurge([...log, ...made])) : drops.filter((drop) => drop.type === "Dropped");
     const dropped = going.filter(({ seq }) => !world.records.has(seq)).map(({ seq }): LogEntry => ({ type: "Dropped", seq }));
@@ -38,15 +38,6 @@ export function partDone(log: Log, expected: readonly LogEntry[], world: Rotatio
     if (differenceBetween([...log, ...done], world) === undefined) return done;
   }
   return undefined;
-}
-
-/** A move to an object that was gone before is as good as made when the history has it: nobody could tell later whether the object was there for a moment. */
-function asNoted(step: LogEntry, { objects, records }: RotationWorld): readonly LogEntry[] {
-  if (step.type !== "Committed" || objects.has(step.target)) return [];
-  const { target, seq } = step;
-  const log = records.get(Math.max(...records.keys()))?.log;
-  const isNoted = log?.ahead?.some((move) => move.name === target && move.seq === seq && move.before) ?? false;
-  return isNoted ? [step, { type: "Drifted", target, to: "absent" }] : [];
 }
 
 function timeOf(timeMs = 0): string {

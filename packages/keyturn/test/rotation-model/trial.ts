@@ -296,12 +296,6 @@ class Trial {
     const world = this.#world;
     const isDone = world.carryOut(plan, { stopAfter, onWrite: (write) => this.#promises.check(write, circumstances) });
     if (!isDone) throw new Error("a write was refused, though nobody else writes");
-    if (stopAfter < plan.writes.length) return;
-    // Statuses come last.
-    for (const [name, { held, removed }] of plan.targets) {
-      if (held && !removed) world.reported.set(name, held.seq);
-      else world.reported.delete(name);
-    }
   }
 
   /** Notes since when runs have seen the source as it is. */

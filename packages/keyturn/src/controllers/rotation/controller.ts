@@ -174,17 +174,12 @@ function stepOf(
   objects: ReadonlyMap<string, StatusObject>,
 ): Step<never, SetAction> & { readonly part: string } {
   const input = inputOf(write);
-  const isMove = (each: RotationWrite): boolean => each.verb === "writeTarget" && rotation.targets.get(each.target)?.restored === false;
-  if (!("target" in write)) {
-    const isHistory = "log" in write && write.log !== undefined;
-    // What the log says is as good as done.
-    const action = isHistory && rotation.writes.some(isMove) ? { ...write, moves: true } : write;
-    return { verb: "do", action, part: isHistory ? historyPart : oldRecordsPart, input };
-  }
+  if (!("target" in write)) return { verb: "do", action: write, part: "log" in write && write.log ? historyPart : oldRecordsPart, input };
   const { target: part } = write;
   const regarding = objects.get(part);
   const event = versionEvent(write, rotation);
-  const action = isMove(write) ? { ...write, moves: true } : write;
+  const moves = write.verb === "writeTarget" && rotation.targets.get(part)?.restored === false;
+  const action = moves ? { ...write, moves } : write;
   return { verb: "do", action, part, input, ...(event && regarding && { events: [{ regarding, ...event }] }) };
 }
 

@@ -5,7 +5,6 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { keyOf, type KubeObject, managedByLabel, type ObjectName, type OwnerReference, type Secret, TerminalError } from "@keyturn/runtime";
 import * as z from "zod";
 import { keyturn } from "../../feature/feature.ts";
-import type { Ahead } from "./ahead.ts";
 import {
   digestAnnotation,
   highestVersion,
@@ -23,7 +22,7 @@ import {
   watchDigestAnnotation,
 } from "./api.ts";
 import { type Content, digestOf } from "./content.ts";
-import type { Applied, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
+import type { ObjectObservation, RecordObservation, SourceObservation, TargetObservation } from "./observe.ts";
 import type { RotationWrite } from "./plan.ts";
 import { recordProof, type Seal } from "./seal.ts";
 import { limits } from "../../limits.ts";
@@ -82,8 +81,6 @@ export interface RotationLog {
   readonly frozen: readonly FrozenStretch[];
   /** Targets, by name, that hold a version only because there is no older one for them. */
   readonly backfilled: readonly string[];
-  /** Moves that may not have been made yet. */
-  readonly ahead?: readonly Ahead[];
   /** Absent in logs of versions before 0.3.0. */
   readonly shape?: SetShape;
 }
@@ -150,10 +147,16 @@ export function repairedLog(log: RotationLog, evidence: Evidence, headSeq: numbe
   const { targets, givenUp } = evidence;
   const names = new Set([...targets.map(({ name }) => name), ...namesIn(log.shape)]);
   const noted = withStatuses(withObjects(withoutStrangers(log.commits, names), targets, headSeq), evidence);
-  const reported = withSettled(noted, log, { headSeq, records: evidence.records });
+  const reported = withSettled(noted, log, evidence.records);
+  const newlyReported = targets
+    .filter(({ name }) => heldBy(name, log.commits) === undefined && heldBy(name, reported) !== undefined)
+    .map(({ name }) => name);
   const given = [...lostVersions(reported, evidence).filter(({ seq }) => givenUp.includes(seq)), ...removedVersions(log.source, reported, evidence)];
   const commits = given.reduce(withoutVersion, reported);
-  return commits === log.commits ? log : { ...log, commits, backfilled: log.backfilled.filter((name) => names.has(name)) };
+  if (commits === log.commits) return log;
+  // A target that is reported for the first time holds what others hold too: it was filled in the run that crashed.
+  const filled = newlyReported.filter((name) => heldBy(name, commits) === commits[0] && log.commits.length === 0);
+  return { ...log, commits, backfilled: [...log.backfilled.filter((name) => names.has(name)), ...filled] };
 }
 
 /** While its source is gone, the operator itself deletes objects and then records, and may have been stopped between two of them. */
@@ -167,18 +170,14 @@ function removedVersions({ state }: SourceState, commits: readonly Commit[], evi
 }
 
 /** Dates commits that only objects report: for how long the source had been that, its record says, and of the newest one the log. */
-function withSettled(
-  commits: readonly Commit[],
-  log: RotationLog,
-  { headSeq, records }: { readonly headSeq: number; readonly records: readonly RecordObservation[] },
-): readonly Commit[] {
+function withSettled(commits: readonly Commit[], log: RotationLog, records: readonly RecordObservation[]): readonly Commit[] {
   const known = new Set(log.commits.map(({ seq }) => seq));
   if (commits.every(({ seq }) => known.has(seq))) return commits;
   return commits.map((commit) => {
     const record = records.find(({ seq }) => seq === commit.seq);
     if (known.has(commit.seq) || !record) return commit;
     const liveMs = liveSinceMs(commit);
-    const sinceMs = record.seq === headSeq ? Math.max(record.seenAtMs, log.source.sinceMs) : record.seenAtMs;
+    const sinceMs = record.log === log ? Math.max(record.seenAtMs, log.source.sinceMs) : record.seenAtMs;
     return { ...commit, liveMs, settledMs: Math.max(0, liveMs - sinceMs) };
   });
 }
@@ -215,7 +214,11 @@ function withStatuses(commits: readonly Commit[], { targets, givenUp }: Evidence
   }, commits);
 }
 
-function withCommitted(commits: readonly Commit[], name: string, { seq, digest, atMs }: Omit<Applied, "isProven">): readonly Commit[] {
+function withCommitted(
+  commits: readonly Commit[],
+  name: string,
+  { seq, digest, atMs }: NonNullable<ObjectObservation["applied"]>,
+): readonly Commit[] {
   const known = commits.find((commit) => commit.seq === seq);
   const changed: Commit = known ? { ...known, at: { ...known.at, [name]: atMs } } : { seq, digest, at: { [name]: atMs } };
   return [...commits.filter((commit) => commit !== known), changed].sort((a, b) => a.seq - b.seq);
@@ -310,25 +313,23 @@ const timeMs = z.number().min(0).max(latestTimeMs);
 /** No prototype, so that every name is only what the log says. */
 const times = z.record(z.string(), timeMs).transform((at): Readonly<Record<string, number>> => Object.assign(Object.create(null), at));
 const namesOfRanks = z.array(z.array(z.string()));
-const versionNumber = z.int().min(1).max(highestVersion);
-const commit = z.object({
-  seq: versionNumber,
-  digest: z.string(),
-  departedMs: timeMs.exactOptional(),
-  liveMs: timeMs.exactOptional(),
-  settledMs: timeMs.exactOptional(),
-  at: times,
-});
-const aheadMove = z.object({ name: z.string(), seq: versionNumber, before: commit.exactOptional(), backfilled: z.literal(true).exactOptional() });
 const rotationLog = z.object({
   source: z.union([
     z.object({ state: z.literal("present"), uid: z.string(), sinceMs: timeMs }),
     z.object({ state: z.enum(["gone", "unreadable"]), sinceMs: timeMs }),
   ]),
-  commits: z.array(commit),
+  commits: z.array(
+    z.object({
+      seq: z.int().min(1).max(highestVersion),
+      digest: z.string(),
+      departedMs: timeMs.exactOptional(),
+      liveMs: timeMs.exactOptional(),
+      settledMs: timeMs.exactOptional(),
+      at: times,
+    }),
+  ),
   frozen: z.array(z.object({ fromMs: timeMs, toMs: timeMs })),
   backfilled: z.array(z.string()),
-  ahead: z.array(aheadMove).exactOptional(),
   shape: z
     .object({ ranks: namesOfRanks, longestMs: timeMs, next: z.object({ ranks: namesOfRanks, sinceMs: timeMs }).exactOptional() })
     .exactOptional(),

@@ -1,7 +1,6 @@
 // What is to be done for one set: a pure function of what was observed and the time. The rules of the chain are in rules.ts, those of the source in source.ts.
 import { earliest } from "@keyturn/runtime";
 import { nextOpeningMs } from "../../feature/maintenance-window.ts";
-import { withAhead, withoutUnmade } from "./ahead.ts";
 import { logNote, ownersNote, preconditionOf, recordOwners, targetWrites, type Wanted } from "./act.ts";
 import { highestVersion } from "./api.ts";
 import {
@@ -210,8 +209,8 @@ interface Noted {
   readonly log: RotationLog;
   /** Those recorded, and the one that is to be. */
   readonly versions: readonly Version[];
-  /** The record that the log is kept with; absent if it is to be made for a new version. */
-  readonly head?: RecordObservation | undefined;
+  /** What makes the log lasting, before anything is done about it. */
+  readonly write: RotationWrite | undefined;
   /** Never behind the log. */
   readonly nowMs: number;
   /** The source was gone until now. */
@@ -221,7 +220,7 @@ interface Noted {
 /** The log and the record that has it. */
 function headOf({ records, observation }: World): { readonly head: RecordObservation; readonly log: RotationLog } | undefined {
   const head = headRecord(records);
-  return head?.log && { head, log: repairedLog(withoutUnmade(head.log, observation.targets), { ...observation, records }, head.seq) };
+  return head?.log && { head, log: repairedLog(head.log, { ...observation, records }, head.seq) };
 }
 
 function noteSource(world: World, clockMs: number): Noted | undefined {
@@ -238,9 +237,10 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
   const isForgotten = !known && step.log.commits.length > 0;
   const shaped = (log: RotationLog): RotationLog => withShape(isForgotten ? { ...log, shape: forgottenShape } : log, ranks, nowMs);
 
+  const owners = recordOwners(targets);
   if (!step.isNewVersion || observedSource.type !== "present") {
     const log = shaped(withDeparture(step.log, { policy, versions: recorded }));
-    return { log, versions: recorded, head: known?.head, nowMs };
+    return { log, versions: recorded, write: known && logNote(known.head, log, owners), nowMs };
   }
   const given = [records.at(-1)?.seq, step.log.commits.at(-1)?.seq, observation.formerSeq, ...targets.map(({ reportedSeq }) => reportedSeq)];
   const lastSeq = Math.max(...given.map((each = 0) => each));
@@ -249,11 +249,12 @@ function noteSource(world: World, clockMs: number): Noted | undefined {
   const version: Version = { seq, resource: source.resource, watchDigest, digest, seenAtMs: step.log.source.sinceMs };
   const versions = [...recorded, version];
   const log = shaped(withDeparture(step.log, { policy, versions }));
-  return { log, versions, nowMs: Math.max(nowMs, latestTimeOf(log)), isReturn: known?.log.source.state === "gone" };
+  const write = { verb: "createRecord", ...version, log, owners } as const;
+  return { log, versions, write, nowMs: Math.max(nowMs, latestTimeOf(log)), isReturn: known?.log.source.state === "gone" };
 }
 
 /** Moves every content that is due, and says what comes next. */
-function advance(world: World, { log: noted, versions: recorded, head: known, nowMs, isReturn = false }: Noted, clockMs: number): RotationPlan {
+function advance(world: World, { log: noted, versions: recorded, write, nowMs, isReturn = false }: Noted, clockMs: number): RotationPlan {
   const { observation, records, ranks, blockers, policy } = world;
   const { targets } = observation;
   const recovered = recoverableVersions(noted.commits, observation, isReturn ? recorded : []);
@@ -287,9 +288,9 @@ function advance(world: World, { log: noted, versions: recorded, head: known, no
   const stays = new Set(isOver ? [] : retained(versions, log, policy).map(({ seq }) => seq));
   const owners = recordOwners(targets);
   const head = recorded.at(-1);
-  // Nothing is moved that the log does not know of.
-  const kept = isOver ? noted : log === known?.log ? log : withAhead(log, noted, targets);
-  const note = known ? logNote(known, kept, owners) : head && ({ verb: "createRecord", ...head, log: kept, owners } as const);
+  const isNews = log !== noted && !isOver;
+  // With nothing between them, two notes are one.
+  const isOneNote = isNews && write?.verb === "noteRecord" && view.writes.length === 0 && recovered.length === 0;
   const nextTimeOf = (): number | undefined => {
     // What this plan makes due is for the next one.
     if (sweep(moved, after) !== moved) return clockMs;
@@ -308,16 +309,17 @@ function advance(world: World, { log: noted, versions: recorded, head: known, no
   return {
     ...planOf(world, view, sourceBlocker(world.observedSource)),
     writes: [
-      ...(note ? [note] : []),
+      ...(write && !isOneNote ? [write] : []),
       ...(isOver ? [] : recovered.map((version): RotationWrite => rebuilt(version, noted, owners))),
       ...view.writes,
+      ...(isOneNote ? [{ ...write, log }] : isNews && head ? [lastNote(head.seq, log, { owners, write, records })] : []),
       // The newest goes last: an older log must never be taken for the state of things.
       ...records
         .filter(({ seq }) => !stays.has(seq))
         .map((record): RotationWrite => ({
           verb: "deleteRecord",
           seq: record.seq,
-          precondition: isNoted(record, note) ? undefined : preconditionOf(record),
+          precondition: isNoted(record, write) ? undefined : preconditionOf(record),
         })),
       ...records.filter(({ seq }) => stays.has(seq) && seq !== head?.seq).flatMap((record) => ownersNote(record, owners)),
     ],
@@ -416,6 +418,19 @@ function isRemoved(
   { log: { source }, nowMs }: { readonly log: RotationLog; readonly nowMs: number },
 ): boolean {
   return deletionMode === "cascade" && source.state === "gone" && source.sinceMs + delayMs <= nowMs;
+}
+
+function lastNote(
+  seq: number,
+  log: RotationLog,
+  {
+    owners,
+    write,
+    records,
+  }: { readonly owners: readonly string[]; readonly write: RotationWrite | undefined; readonly records: readonly RecordObservation[] },
+): RotationWrite {
+  const record = write ? undefined : records.find((other) => other.seq === seq);
+  return { verb: "noteRecord", seq, precondition: record && preconditionOf(record), log, owners };
 }
 
 /** True if an earlier write of the same plan changes the record, so that its state is no longer the observed one. */
