@@ -1,9 +1,9 @@
 // `keyturn pause` and `keyturn resume`: put the annotation on an object that has the operator leave it as it is, and take it off.
 import { ConfigMap, isApiError, keyOf, type Kind, type KubeObject, Namespace, type ObjectName, Secret } from "@keyturn/runtime";
 import { Kyma } from "../controllers/eventing-auth/api.ts";
+import type { Feature } from "../feature/feature.ts";
 import { durationFlag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
 import { pausedAnnotation, pauseOf } from "../feature/pause-and-selection.ts";
-import { features } from "../registry.ts";
 import { restartableKinds } from "../workloads/workload.ts";
 import { type ChangeChoice, changeFlags, confirm, dryRunNote, fieldManager } from "./change.ts";
 import type { Console } from "./command-line.ts";
@@ -19,11 +19,17 @@ const pauseFlags = {
 export const pauseCommandFlags = [...sessionFlags, ...Object.values(pauseFlags)];
 export const resumeCommandFlags = [...sessionFlags, ...Object.values(changeFlags)];
 
+/** What a person names, and what there is to be named. */
+interface Asked {
+  readonly subject: string | undefined;
+  readonly registry: readonly Feature[];
+}
+
 /** Pauses what the subject names. */
 export async function pauseCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  [subject = ""]: readonly string[],
+  { subject = "", registry }: Asked,
 ): Promise<void> {
   const choice = readFlags(pauseFlags, given, console.environment);
   if (choice.for > 0 && choice.until !== undefined) throw new UsageError("--for and --until: give one of them");
@@ -32,7 +38,7 @@ export async function pauseCommand(
     const untilMs = untilText === undefined ? undefined : pauseOf(untilText, session.now())?.untilMs;
     if (untilText !== undefined && untilMs === undefined)
       throw new UsageError(`--until: "${untilText}" is no time to come, written as 2026-12-24T06:00:00Z`);
-    const { kind, name } = await pausable(session, subject);
+    const { kind, name } = await pausable(session, { subject, registry });
     const end = untilText === undefined ? `until "keyturn resume ${wordOf(kind)}/${name.name}"` : `until ${untilText}`;
     await confirm(
       `Keyturn will leave ${wordOf(kind)} ${keyOf(name)} as it is ${end}: nothing is rotated, published, repaired or restarted for it.`,
@@ -48,11 +54,11 @@ export async function pauseCommand(
 export async function resumeCommand(
   given: Readonly<Record<string, string | undefined>>,
   console: Console,
-  [subject = ""]: readonly string[],
+  { subject = "", registry }: Asked,
 ): Promise<void> {
   const choice = readFlags(changeFlags, given, console.environment);
   await inSession(given, console, async (session) => {
-    const { kind, name, object } = await pausable(session, subject);
+    const { kind, name, object } = await pausable(session, { subject, registry });
     if (object.metadata.annotations?.[pausedAnnotation] === undefined) {
       return console.out(`${wordOf(kind)}/${name.name} is not paused\n`);
     }
@@ -76,13 +82,13 @@ function annotate({ client, signal }: Session, { kind, name, value }: Annotated,
 
 // What can be paused, and what a person means by a name.
 
-const kinds: readonly Kind[] = [
-  ...features.flatMap((feature): readonly Kind[] => feature.kinds),
+const kindsOf = (registry: readonly Feature[]): readonly Kind[] => [
+  ...registry.flatMap((feature): readonly Kind[] => feature.kinds),
   Kyma,
   ...Array.from(restartableKinds.values(), ({ kind }) => kind),
 ];
 /** Only by their kind: every namespace has many of them that are no source of anything. */
-const namedKinds: readonly Kind[] = [...kinds, Namespace, Secret, ConfigMap];
+const onlyByKind: readonly Kind[] = [Namespace, Secret, ConfigMap];
 
 function wordOf({ kind }: Kind): string {
   return kind.toLowerCase();
@@ -96,7 +102,9 @@ interface Pausable {
 }
 
 /** What `kind/name`, or a name alone, means. Rejects with a `UsageError` if that is nothing, or several. */
-async function pausable({ client, namespace, signal }: Session, subject: string): Promise<Pausable> {
+async function pausable({ client, namespace, signal }: Session, { subject = "", registry }: Asked): Promise<Pausable> {
+  const kinds = kindsOf(registry);
+  const namedKinds = [...kinds, ...onlyByKind];
   const [word = "", own, ...more] = subject.split("/");
   if (more.length > 0 || own === "") throw new UsageError(`"${subject}" is not KIND/NAME`);
   const name = own ?? word;

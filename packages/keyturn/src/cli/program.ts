@@ -46,7 +46,13 @@ type Example = readonly [does: string, words: string];
 
 /** The commands for a registry: what some of them take, say and do comes from its features. */
 export function commandsOf(registry: readonly Feature[]): readonly CommandEntry[] {
-  return [...lookingCommands(registry), ...changingCommands(), ...installingCommands(registry), ...runningCommands(registry), ...otherCommands];
+  return [
+    ...lookingCommands(registry),
+    ...changingCommands(registry),
+    ...installingCommands(registry),
+    ...runningCommands(registry),
+    ...otherCommands,
+  ];
 }
 
 function lookingCommands(registry: readonly Feature[]): readonly CommandEntry[] {
@@ -111,7 +117,7 @@ function lookingCommands(registry: readonly Feature[]): readonly CommandEntry[] 
   ];
 }
 
-function changingCommands(): readonly CommandEntry[] {
+function changingCommands(registry: readonly Feature[]): readonly CommandEntry[] {
   return [
     {
       usage: "pause <object>",
@@ -125,7 +131,7 @@ function changingCommands(): readonly CommandEntry[] {
         ["Do not restart a Deployment before Christmas is over", "pause deployment/web --until 2026-12-27T06:00:00Z"],
       ],
       flags: pauseCommandFlags,
-      run: pauseCommand,
+      run: (given, console, [subject]) => pauseCommand(given, console, { subject, registry }),
     },
     {
       usage: "resume <object>",
@@ -133,7 +139,7 @@ function changingCommands(): readonly CommandEntry[] {
       summary: "end the pause of an object",
       examples: [["Go on", "resume rotationtarget/signing-key-live"]],
       flags: resumeCommandFlags,
-      run: resumeCommand,
+      run: (given, console, [subject]) => resumeCommand(given, console, { subject, registry }),
     },
     {
       usage: "restart <subject>",
