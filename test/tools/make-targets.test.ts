@@ -14,7 +14,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Runs make as somebody would in a checkout; `path` comes first among the places of programs. */
 async function make(environment: Readonly<Record<string, string>>, path: string, ...words: readonly string[]) {
-  const env = { ...process.env, ...environment, PATH: `${path}:${process.env["PATH"]}` };
+  // The tests themselves may be run by make: its own settings are not for this one.
+  const { MAKEFLAGS: _flags, MAKELEVEL: _level, MFLAGS: _oldFlags, ...own } = process.env;
+  const env = { ...own, ...environment, PATH: `${path}:${process.env["PATH"]}` };
   return new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
     execFile("make", words, { cwd: root, env }, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
   });
