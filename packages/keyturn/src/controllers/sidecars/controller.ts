@@ -68,7 +68,7 @@ function askWebhooks({ client, signal, clock, metrics }: InspectorScope, options
   const { asksWebhooks, checkAdmission } = options;
   const gate = new Semaphore(questionsAtATime);
   const onAnswer = metrics && webhookMetrics(metrics);
-  const caller = gateCalls(asksWebhooks ?? createWebhookCaller({ clock, ...(onAnswer && { onAnswer }) }), questionsAtATime);
+  const caller = gateCalls(asksWebhooks ?? createWebhookCaller({ clock, closed: signal, ...(onAnswer && { onAnswer }) }), questionsAtATime);
   return {
     expect: (configuration) => async (source, asked) => {
       const expected = await expectSidecar(source, { ...asked, injectors: configuration.injectors, caller });

@@ -62,6 +62,8 @@ export interface Istiod extends AsyncDisposable {
   readonly calls: readonly InjectionCall[];
   /** How many connections were ever made to it. */
   readonly connections: number;
+  /** How many of them are open. */
+  readonly openConnections: number;
   /** Injects according to these settings from now on: an upgrade in place. */
   configure(settings: Partial<Omit<ProxySettings, "revision" | "namespace">>): void;
   /** Fails every caller in this way, or with undefined no longer; with `after`, once such a question was answered. */
@@ -110,6 +112,7 @@ class StandIn implements Istiod {
   readonly calls: InjectionCall[] = [];
   settings: ProxySettings;
   connections = 0;
+  openConnections = 0;
   readonly #server: ReturnType<typeof createServer>;
   readonly #real: RealIstiod | undefined;
   #misbehaviour: Misbehaviour | undefined;
@@ -128,7 +131,11 @@ class StandIn implements Istiod {
     this.#server = createServer({ cert: certificate, key: privateKey }, (incoming, response) => {
       this.#serve(incoming, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     });
-    this.#server.on("secureConnection", () => this.connections++);
+    this.#server.on("secureConnection", (socket) => {
+      this.connections++;
+      this.openConnections++;
+      socket.once("close", () => this.openConnections--);
+    });
     // As istiod's: a server that closes idle connections sooner does so at times while a question is on its way.
     this.#server.keepAliveTimeout = 90_000;
   }

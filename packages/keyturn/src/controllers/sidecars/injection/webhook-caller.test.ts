@@ -1,5 +1,6 @@
 import type { MutatingWebhook } from "@keyturn/runtime";
 import { createAuthority, VirtualClock } from "@keyturn/runtime/testing";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -120,6 +121,17 @@ describe("a webhook that fails", () => {
     });
     expect(await caller.review(webhook({ clientConfig: {} }), pod)).toMatchObject({ type: "failed", message: expect.stringContaining("neither") });
   });
+});
+
+test("no connection outlives the controller: an idle one would keep its process", async () => {
+  const closed = new AbortController();
+  // By a clock that stands still no connection is idle for too long.
+  const caller = createWebhookCaller({ clock: new VirtualClock(), closed: closed.signal });
+  await soon(() => expect(istiod.openConnections).toBe(0));
+  expect(await caller.review(webhook(), pod)).toMatchObject({ type: "allowed" });
+  expect(istiod.openConnections).toBe(1);
+  closed.abort();
+  await soon(() => expect(istiod.openConnections).toBe(0));
 });
 
 test("a caller that stops waiting gets its own reason", async () => {

@@ -82,6 +82,8 @@ interface WebhookCallerOptions {
   readonly onAnswer?: (call: WebhookCall) => void;
   /** Default the machine's. */
   readonly clock?: Clock;
+  /** Closes it: an idle connection would keep the process for a minute. */
+  readonly closed?: AbortSignal;
 }
 
 /** Asks webhooks. Connections are kept until `close`. */
@@ -109,6 +111,7 @@ class HttpWebhookCaller implements WebhookCaller {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#maxAnswerBytes = options.maxAnswerBytes ?? limits.injectionAnswerBytes;
+    options.closed?.addEventListener("abort", () => this.close(), { once: true });
   }
 
   async review(webhook: MutatingWebhook, pod: Pod, signal?: AbortSignal): Promise<ReviewOutcome> {
