@@ -19,8 +19,8 @@ const run = promisify(execFile);
 /** Lines as bash splits them into words, and what it should offer. What can be typed at all is in cli/completion.test.ts. */
 const lines: readonly { readonly words: readonly string[]; readonly line: string; readonly offered: readonly string[] }[] = [
   { words: ["keyturn", "sta"], line: "keyturn sta", offered: ["status"] },
-  { words: ["keyturn", "status", "-o", ""], line: "keyturn status -o ", offered: ["table", "json", "yaml"] },
-  { words: ["keyturn", "status", "--output", "="], line: "keyturn status --output=", offered: ["table", "json", "yaml"] },
+  { words: ["keyturn", "status", "-o", ""], line: "keyturn status -o ", offered: ["table", "wide", "json", "yaml"] },
+  { words: ["keyturn", "status", "--output", "="], line: "keyturn status --output=", offered: ["table", "wide", "json", "yaml"] },
   { words: ["keyturn", "run", "--controllers", "=", "jwks,ro"], line: "keyturn run --controllers=jwks,ro", offered: ["jwks,rotation"] },
 ];
 
