@@ -52,7 +52,7 @@ export type {
   Selection,
   WriteOptions,
 } from "./client/client.ts";
-export { type AskedRight, isAllowedTo, ownerOfToken, type ReviewedUser, SubjectAccessReview, TokenReview } from "./client/reviews.ts";
+export { type AskedRight, bearerToken, isAllowedTo, ownerOfToken, type ReviewedUser, SubjectAccessReview, TokenReview } from "./client/reviews.ts";
 export { createHttpTransport } from "./client/http/http-transport.ts";
 export { createNameLookup } from "./client/http/name-lookup.ts";
 export type { OnRead } from "./client/http/read-meter.ts";

@@ -21,6 +21,8 @@ export const runtimeLimits = {
   clientKeyBits: 8192,
   /** What a proxy answers to CONNECT. */
   proxyAnswerBytes: 64 * KiB,
+  /** Somebody's bearer token: none is longer. */
+  bearerToken: 16 * KiB,
   /** What a program for credentials prints. */
   execOutputBytes: 1 * MiB,
   /** What an OpenID server answers when a token is renewed. */

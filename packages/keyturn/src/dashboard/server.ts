@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { eventStreamPath, type Hello, type ObjectDetail, type Refusal, type Session, sessionPath } from "@keyturn/dashboard/contract";
-import { type Clock, limitConnections, type Logger, type MetricsOf, oneAtATime, parseBindAddress, RateByClient } from "@keyturn/runtime";
+import { bearerToken, type Clock, limitConnections, type Logger, type MetricsOf, oneAtATime, parseBindAddress, RateByClient } from "@keyturn/runtime";
 import { UsageError } from "../feature/flag.ts";
 import type { dashboardMetrics } from "./dashboard.ts";
 import { type StreamEnd, streamPage } from "./page-stream.ts";
 import type { RecordStore } from "./record-store.ts";
 import { refusedForNow, RefusedRequest, type RequestRates, usualRates } from "./request-limits.ts";
 import { encodedFile, indexPath, type StaticFiles, unbuiltText } from "./static-files.ts";
-import { bearerOf, rightsOverTime, ViewerGate } from "./viewer-gate.ts";
+import { rightsOverTime, ViewerGate } from "./viewer-gate.ts";
 import type { AccessCheck, Place, Viewer } from "./viewer-rights.ts";
 
 // How an answer is written: JSON, or one of the page's files.
@@ -173,7 +173,7 @@ class RequestHandler {
       return answerJson(response, 200, { access: access.access, version, bootId: store.bootId } satisfies Session);
     }
     if (path !== eventStreamPath && path !== "api/object") throw new RefusedRequest({ status: 404, error: "there is no such address" });
-    const bearer = bearerOf(request);
+    const bearer = bearerToken(request.headers.authorization) ?? "";
     const admitted = { bearer, viewer: await this.#gate.enter(bearer, client) };
     return path === eventStreamPath ? this.#stream(exchange, admitted) : this.#object(url.searchParams, response, admitted);
   }

@@ -1,5 +1,4 @@
 // Lets viewers in whose token is good, and slows those down who try others.
-import type { IncomingMessage } from "node:http";
 import { type Clock, LruMap, RateByClient, type TokenRate } from "@keyturn/runtime";
 import { refusedForNow, RefusedRequest } from "./request-limits.ts";
 import type { AccessCheck, AccessDecision, Rights, Viewer } from "./viewer-rights.ts";
@@ -51,11 +50,6 @@ export class ViewerGate {
 
 function unauthorized(error: string): RefusedRequest {
   return new RefusedRequest({ status: 401, error, reason: "token", headers: { "www-authenticate": 'Bearer realm="keyturn"' } });
-}
-
-/** The token that a request has; empty if it has none. */
-export function bearerOf({ headers: { authorization = "" } }: IncomingMessage): string {
-  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
 }
 
 /** A page whose API server hangs must hear of that: it is not kept waiting for the answer about its rights, which counts when it comes. */

@@ -1,6 +1,7 @@
 // The questions about somebody else's access that the API server answers. Nothing of them is stored.
 import type { Client } from "./client.ts";
 import { defineKind, type KubeObject } from "./kind.ts";
+import { runtimeLimits } from "../limits.ts";
 
 /** Somebody, as the API server knows them: for a ServiceAccount, `system:serviceaccount:NAMESPACE:NAME` and its groups. */
 export interface ReviewedUser {
@@ -50,8 +51,14 @@ export const SubjectAccessReview = defineKind<SubjectAccessReview>({
   namespaced: false,
 });
 
+/** The token in a request's `Authorization` header; undefined if it is not a bearer's. */
+export function bearerToken(authorization = ""): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+}
+
 /** Whose token this is; undefined for one that is not good, or no longer. Rejects as `Client.create` does. */
 export async function ownerOfToken(client: Client, token: string, signal?: AbortSignal): Promise<ReviewedUser | undefined> {
+  if (token.length > runtimeLimits.bearerToken) return undefined;
   const { status } = await client.create(TokenReview, { metadata: {}, spec: { token } }, {}, signal);
   return status?.authenticated ? status.user : undefined;
 }

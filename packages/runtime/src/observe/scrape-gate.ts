@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Client } from "../client/client.ts";
-import { isAllowedTo, ownerOfToken, SubjectAccessReview, TokenReview } from "../client/reviews.ts";
+import { bearerToken, isAllowedTo, ownerOfToken, SubjectAccessReview, TokenReview } from "../client/reviews.ts";
 import type { Clock } from "../clock.ts";
 import { LruMap } from "../collections.ts";
 import type { AccessRule } from "../controller/controller.ts";
@@ -29,8 +29,6 @@ type Decision = "allowed" | "unknown" | "forbidden";
 /** How long an answer holds, as controller-runtime has it: a right that is taken away counts within a minute, one that is given sooner. */
 const freshMs: Readonly<Record<Decision, number>> = { allowed: 60_000, unknown: 10_000, forbidden: 10_000 };
 const maxRemembered = 1000;
-/** What no token is longer than. */
-const maxToken = 16_384;
 /** A scraper waits ten seconds by default, and should hear why there is nothing. */
 const patienceMs = 5000;
 /** Tokens of one client that turn out to be no good: ten at once, then one in five seconds. */
@@ -63,10 +61,9 @@ export class ScrapeGate {
   }
 
   /** Why this request is not answered; undefined if it is. Never rejects. */
-  async refusal({ headers: { authorization = "" }, socket }: IncomingMessage): Promise<Refusal | undefined> {
-    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  async refusal({ headers: { authorization }, socket }: IncomingMessage): Promise<Refusal | undefined> {
+    const token = bearerToken(authorization);
     if (token === undefined) return { status: 401, text: texts.noToken };
-    if (token.length > maxToken) return { status: 401, text: texts.unknown };
     const client = socket.remoteAddress ?? "";
     const digest = createHash("sha256").update(token).digest("base64url");
     const known = this.#known.get(digest);
