@@ -101,6 +101,35 @@ describe("findBinaries", () => {
     await expect(findBinaries(["etcd"], { environment: given, progress })).rejects.toThrow("KUBEBUILDER_ASSETS names /nowhere/at/all");
   });
 
+  describe("where setup-envtest has downloaded programs", () => {
+    const store = (): string => join(folder, "data/kubebuilder-envtest/k8s");
+    const machine = `${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
+    const download = (name: string, tools: readonly string[] = ["etcd", "kube-apiserver", "kubectl"]): void => {
+      mkdirSync(join(store(), name), { recursive: true });
+      for (const tool of tools) writeFileSync(join(store(), name, tool), "downloaded");
+    };
+    const withData = (): typeof environment => ({ ...environment, XDG_DATA_HOME: join(folder, "data") });
+
+    it("takes the newest for this machine, and builds nothing", async () => {
+      for (const name of [`1.9.0-${machine}`, `1.34.1-${machine}`, `1.35.0-${machine}`, "1.99.0-plan9-mips"]) download(name);
+      download(`1.36.0-${machine}`, ["kubectl"]);
+      const found = await findBinaries(["etcd", "kube-apiserver"], { environment: withData(), progress });
+      const newest = join(store(), `1.35.0-${machine}`);
+      expect(found).toEqual({ etcd: join(newest, "etcd"), "kube-apiserver": join(newest, "kube-apiserver") });
+      expect(calls()).toEqual([]);
+    });
+
+    it("builds everything where something is missing, where a version is chosen, and where all is built already", async () => {
+      download(`1.35.0-${machine}`);
+      const built = { etcd: join(cache(), "etcd"), kwok: join(cache(), "kwok") };
+      expect(await findBinaries(["etcd", "kwok"], { environment: withData(), progress })).toEqual(built);
+      expect(await findBinaries(["etcd"], { environment: withData(), progress })).toEqual({ etcd: built.etcd });
+      rmSync(built.etcd);
+      expect(await findBinaries(["etcd"], { environment: { ...withData(), K8S: "newest" }, progress })).toEqual({ etcd: built.etcd });
+      expect(calls()).toHaveLength(3);
+    });
+  });
+
   it("says what to install when there is no Go", async () => {
     const attempt = findBinaries(["etcd"], { environment: { ...environment, PATH: "/nowhere" }, progress });
     await expect(attempt).rejects.toMatchObject({
