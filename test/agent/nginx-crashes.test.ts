@@ -30,7 +30,7 @@ async function runKilledAgent(settings: KilledAgentSettings, compileCache: strin
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "ignore"], env });
   const ended = once(child, "exit");
-  onTestFinished(() => child.kill("SIGKILL"));
+  onTestFinished(() => void child.kill("SIGKILL"));
   // A line that says so comes when the promotion is over and the gateway was notified.
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.includes("what is served is what should be")) child.kill("SIGTERM");
