@@ -25,6 +25,16 @@ async function someoneActs(fleet: Fleet): Promise<void> {
   await soon(() => expect(fleet.acts().length).toBeGreaterThan(before));
 }
 
+/**
+ * Nobody acts while another may: none of them has given the lease back, so between two lies what a lease outlasts the right to act. That holds however busy
+ * the machine is, and whoever had to step down for that.
+ */
+function expectTurns(fleet: Fleet): void {
+  const passed = handovers(fleet.acts());
+  expect(passed).not.toEqual([]);
+  expect(passed.filter(({ gapMs }) => gapMs < short.leaseDurationMs - short.renewDeadlineMs)).toEqual([]);
+}
+
 /** Two replicas, the first of which acts. */
 async function pair(fleet: Fleet): Promise<readonly [Replica, Replica]> {
   const first = await fleet.start();
@@ -57,15 +67,17 @@ describe("two replicas", { concurrent: true }, () => {
     const [first, second] = await pair(fleet);
     first.signal("SIGSTOP");
     await actsAgain(second);
-    const takenOverMs = second.acts()[0]?.atMs ?? 0;
+    const asked = (): number => first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length;
+    const before = asked();
     first.signal("SIGCONT");
+    await soon(() => expect(asked()).toBeGreaterThan(before + 1));
     await actsAgain(second);
-    await soon(() => expect(first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(2));
-    // What was sent before the pause may be written down after it.
-    expect(first.acts().filter(({ atMs }) => atMs > takenOverMs)).toEqual([]);
     expect(first.running).toBe(true);
     second.signal("SIGKILL");
+    await second.exited;
     await actsAgain(first);
+    // While the other acted the first one did not: what it did when it went on would be between two acts of the other.
+    expectTurns(fleet);
   });
 
   test("a container that is started again in its pod takes its Lease at once, and no other process of the pod does while the first one is there", async () => {
@@ -89,24 +101,22 @@ describe("two replicas", { concurrent: true }, () => {
     const [first, second] = await pair(fleet);
     const cut = first.cutOff(how);
     await actsAgain(second);
-    const before = first.acts().length;
     await actsAgain(second);
-    expect(first.acts()).toHaveLength(before);
     expect(first.running).toBe(true);
     cut.undo();
     second.signal("SIGKILL");
+    await second.exited;
     await actsAgain(first);
-    const [there, back] = handovers(fleet.acts());
-    expect(there?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
-    expect(back?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
+    expectTurns(fleet);
+    expect(new Set(handovers(fleet.acts()).map(({ to }) => to.replica))).toEqual(new Set([first.name, second.name]));
   });
 });
 
 test(
   "three replicas, killed, paused and cut off at random: never two at once, and always one again",
-  { concurrent: true, timeout: 400_000 },
+  { concurrent: true },
   async ({ annotate }) => {
-    const seed = Number(process.env["KEYTURN_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+    const seed = Number(process.env["SEED"] ?? 1);
     await annotate(`seed ${seed}`);
     const random = seededRandom(seed);
     await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
@@ -125,6 +135,7 @@ test(
       faults[type]++;
       if (type === "kill") {
         victim?.signal("SIGKILL");
+        await victim?.exited;
         await fleet.start();
       } else if (type === "pause") {
         victim?.signal("SIGSTOP");
@@ -147,11 +158,9 @@ test(
     await leader?.exited;
     await someoneActs(fleet);
 
-    // Nobody gave a lease back, so each handover needs at least what a lease outlasts the right to act.
     const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
     await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
-    expect(margins).not.toEqual([]);
-    expect(margins.filter((gapMs) => gapMs < short.leaseDurationMs - short.renewDeadlineMs)).toEqual([]);
+    expectTurns(fleet);
     // Whoever we did not kill is still there.
     const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
     expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
