@@ -112,57 +112,53 @@ describe("two replicas", { concurrent: true }, () => {
   });
 });
 
-test(
-  "three replicas, killed, paused and cut off at random: never two at once, and always one again",
-  { concurrent: true },
-  async ({ annotate }) => {
-    const seed = Number(process.env["SEED"] ?? 1);
-    await annotate(`seed ${seed}`);
-    const random = seededRandom(seed);
-    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
-    for (let i = 0; i < 3; i++) await fleet.start();
-    await soon(() => expect(fleet.acts().length).toBeGreaterThan(10));
+test("three replicas, killed, paused and cut off at random: never two at once, and always one again", { concurrent: true }, async ({ annotate }) => {
+  const seed = Number(process.env["SEED"] ?? 1);
+  await annotate(`seed ${seed}`);
+  const random = seededRandom(seed);
+  await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+  for (let i = 0; i < 3; i++) await fleet.start();
+  await soon(() => expect(fleet.acts().length).toBeGreaterThan(10));
 
-    const faults = { kill: 0, pause: 0, cut: 0 };
-    const lasting: (() => void)[] = [];
-    const actor = (): Replica | undefined => fleet.replicas.find(({ name }) => name === fleet.acts().toSorted((a, b) => b.atMs - a.atMs)[0]?.replica);
-    for (let i = 0; i < 12; i++) {
-      const living = fleet.replicas.filter(({ running }) => running);
-      // Mostly whoever acts, because that is where it hurts.
-      const acting = actor();
-      const victim = living.find((replica) => replica === acting && random() < 0.85) ?? living[Math.floor(random() * living.length)];
-      const type = (["kill", "pause", "cut"] as const)[Math.floor(random() * 3)] ?? "kill";
-      faults[type]++;
-      if (type === "kill") {
-        victim?.signal("SIGKILL");
-        await victim?.exited;
-        await fleet.start();
-      } else if (type === "pause") {
-        victim?.signal("SIGSTOP");
-        lasting.push(() => victim?.signal("SIGCONT"));
-      } else {
-        const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
-        lasting.push(() => cut?.undo());
-      }
-      // Faults of several replicas overlap, or do not; one replica is always free of them. They end before the lease does, or after somebody else has it.
-      await delay(random() * 2_500);
-      const atMost = Math.floor(random() * 3);
-      while (lasting.length > atMost) lasting.shift()?.();
-      if (random() < 0.5) await someoneActs(fleet);
+  const faults = { kill: 0, pause: 0, cut: 0 };
+  const lasting: (() => void)[] = [];
+  const actor = (): Replica | undefined => fleet.replicas.find(({ name }) => name === fleet.acts().toSorted((a, b) => b.atMs - a.atMs)[0]?.replica);
+  for (let i = 0; i < 12; i++) {
+    const living = fleet.replicas.filter(({ running }) => running);
+    // Mostly whoever acts, because that is where it hurts.
+    const acting = actor();
+    const victim = living.find((replica) => replica === acting && random() < 0.85) ?? living[Math.floor(random() * living.length)];
+    const type = (["kill", "pause", "cut"] as const)[Math.floor(random() * 3)] ?? "kill";
+    faults[type]++;
+    if (type === "kill") {
+      victim?.signal("SIGKILL");
+      await victim?.exited;
+      await fleet.start();
+    } else if (type === "pause") {
+      victim?.signal("SIGSTOP");
+      lasting.push(() => victim?.signal("SIGCONT"));
+    } else {
+      const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
+      lasting.push(() => cut?.undo());
     }
-    for (const end of lasting) end();
-    await someoneActs(fleet);
-    const leader = actor();
-    faults.kill++;
-    leader?.signal("SIGKILL");
-    await leader?.exited;
-    await someoneActs(fleet);
+    // Faults of several replicas overlap, or do not; one replica is always free of them. They end before the lease does, or after somebody else has it.
+    await delay(random() * 2_500);
+    const atMost = Math.floor(random() * 3);
+    while (lasting.length > atMost) lasting.shift()?.();
+    if (random() < 0.5) await someoneActs(fleet);
+  }
+  for (const end of lasting) end();
+  await someoneActs(fleet);
+  const leader = actor();
+  faults.kill++;
+  leader?.signal("SIGKILL");
+  await leader?.exited;
+  await someoneActs(fleet);
 
-    const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
-    await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
-    expectTurns(fleet);
-    // Whoever we did not kill is still there.
-    const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
-    expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
-  },
-);
+  const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
+  await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
+  expectTurns(fleet);
+  // Whoever we did not kill is still there.
+  const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
+  expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
+});

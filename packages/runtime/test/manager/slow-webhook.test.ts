@@ -95,7 +95,11 @@ test("four controllers with all their writes in a slow webhook do not delay the 
   await using webhook = await startSlowWebhook();
   const namespace = await cluster().namespace("slow-webhook");
   await cluster().apply([configurationOf(webhook, namespace)]);
-  onTestFinished(() => cluster().kubectl("delete", "validatingwebhookconfiguration", namespace).then(() => {}));
+  onTestFinished(() =>
+    cluster()
+      .kubectl("delete", "validatingwebhookconfiguration", namespace)
+      .then(() => {}),
+  );
   const { client } = cluster();
   // The API server learns of it a moment later.
   const probe = (name: string): Promise<unknown> => client.create(ConfigMap, { metadata: { namespace, name } }, { dryRun: true });

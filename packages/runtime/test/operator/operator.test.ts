@@ -31,7 +31,9 @@ describe("an operator", () => {
     await client.create(Secret, labelled(namespace, "one"));
     await using operator = await startOperator({ kubeconfig, controllers: [digestController(namespace)], leaderElection: { namespace } });
     await soon(async () => expect(await client.get(ConfigMap, { namespace, name: "one" })).toBeDefined());
-    await soon(async () => expect(await operator.readyz()).toMatchObject({ status: 200, text: expect.stringContaining("controller digests: active") }));
+    await soon(async () =>
+      expect(await operator.readyz()).toMatchObject({ status: 200, text: expect.stringContaining("controller digests: active") }),
+    );
     // What a run has written is there before the run is over.
     await soon(async () => expect(await operator.metrics()).toMatch(/reconcile_total\{controller="digests",result="success"\} [1-9]/));
 

@@ -4,7 +4,7 @@ import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { isApiError } from "../../client/api-error.ts";
 import type { Client } from "../../client/client.ts";
-import { collectionPath, type Kind, type KubeObject, objectPath, type Stored } from "../../client/kind.ts";
+import { apiVersionOf, collectionPath, type Kind, type KubeObject, objectPath, type Stored } from "../../client/kind.ts";
 import { systemClock } from "../../clock.ts";
 
 /** Manifests to apply: YAML of one or more documents, or objects. `List`s are taken apart. */
@@ -97,19 +97,19 @@ async function served(client: Client, path: string): Promise<void> {
     const { spec, status } = definitionSchema.parse(await client.request({ method: "GET", path }));
     if (status?.conditions?.some(({ type, status }) => type === "Established" && status === "True")) {
       const { group, names, scope, versions } = spec;
-      const kinds = versions.filter((version) => version.served).map(({ name }) => ({ group, version: name, ...names, namespaced: scope !== "Cluster" }));
-      await Promise.all(kinds.map((kind) => answered(client, kind)));
+      const { kind, plural } = names;
+      for (const { name: version, served: isServed } of versions)
+        if (isServed) await answered(client, { group, version, kind, plural, namespaced: scope !== "Cluster" });
       return;
     }
     await delay(pollMs);
   }
 }
 
-async function answered(client: Client, { group, version, ...kind }: Kind): Promise<void> {
+async function answered(client: Client, kind: Kind): Promise<void> {
   for (;;) {
-    const isListed = (await resourcesAt(client, `/apis/${group}/${version}`)).some(({ name }) => name === kind.plural);
-    const isThere = isListed && (await client.request({ method: "GET", path: `${collectionPath({ group, version, ...kind })}?limit=1` }).catch(notServed));
-    if (isThere) return;
+    const isListed = (await resourcesAt(client, `/apis/${apiVersionOf(kind)}`)).some(({ name }) => name === kind.plural);
+    if (isListed && (await client.request({ method: "GET", path: `${collectionPath(kind)}?limit=1` }).catch(notServed))) return;
     await delay(pollMs);
   }
 }
