@@ -180,7 +180,8 @@ export class FaultProxy implements AsyncDisposable {
   #accept(socket: Socket): void {
     const port = socket.remotePort ?? 0;
     this.#sockets.set(port, socket);
-    socket.once("close", () => this.#sockets.delete(port));
+    // The port may be another connection's by now.
+    socket.once("close", () => void (this.#sockets.get(port) === socket && this.#sockets.delete(port)));
     this.#tls.emit("connection", socket);
   }
 
