@@ -125,6 +125,7 @@ function plainTypeOf(node: SchemaNode, indent: string): string {
       return `readonly ${grouped(node.items ? typeOf(node.items, indent) : "unknown")}[]`;
     case "object":
       return objectType(node, indent);
+    case undefined:
     default:
       return node.properties ? objectType(node, indent) : "unknown";
   }
