@@ -5,11 +5,6 @@ import { crdOf, yamlDocuments } from "./crd.ts";
 import { typesOfCrds } from "./crd-types.ts";
 import { defineCustomKind } from "./custom-kind.ts";
 
-const head = `// Written by \`keyturn-runtime types\` from CustomResourceDefinitions: do not edit.
-import { defineKind, type KubeObject } from "@keyturn/runtime";
-
-`;
-
 /** A CRD with one version, as JSON, which is YAML. */
 function crdWith(openAPIV3Schema: object, names: object = { kind: "Site", plural: "sites" }): string {
   const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }];
@@ -37,25 +32,32 @@ it("writes a type with its comments and a value for each version, the stored one
       { name: "v1beta1", spec: z.object({ host: z.string() }) },
     ],
   });
-  expect(typesOfCrds(yamlDocuments([crdOf(kind)]))).toBe(`${head}/** Where it is. */
-export interface Site extends KubeObject {
-  readonly spec: {
-    /** Its name. */
-    readonly host: string;
-    readonly port?: number;
-  };
-}
-/** Names sites at version v1. */
-export const Site = /* @__PURE__ */ defineKind<Site>({ group: "example.org", version: "v1", kind: "Site", plural: "sites", namespaced: true });
-
-export interface SiteV1beta1 extends KubeObject {
-  readonly spec: {
-    readonly host: string;
-  };
-}
-/** Names sites at version v1beta1. */
-export const SiteV1beta1 = /* @__PURE__ */ defineKind<SiteV1beta1>({ group: "example.org", version: "v1beta1", kind: "Site", plural: "sites", namespaced: true });
-`);
+  expect(typesOfCrds(yamlDocuments([crdOf(kind)]))).toBe(
+    [
+      "// Written by `keyturn-runtime types` from CustomResourceDefinitions: do not edit.",
+      'import { defineKind, type KubeObject } from "@keyturn/runtime";',
+      "",
+      "/** Where it is. */",
+      "export interface Site extends KubeObject {",
+      "  readonly spec: {",
+      "    /** Its name. */",
+      "    readonly host: string;",
+      "    readonly port?: number;",
+      "  };",
+      "}",
+      "/** Names sites at version v1. */",
+      'export const Site = /* @__PURE__ */ defineKind<Site>({ group: "example.org", version: "v1", kind: "Site", plural: "sites", namespaced: true });',
+      "",
+      "export interface SiteV1beta1 extends KubeObject {",
+      "  readonly spec: {",
+      "    readonly host: string;",
+      "  };",
+      "}",
+      "/** Names sites at version v1beta1. */",
+      'export const SiteV1beta1 = /* @__PURE__ */ defineKind<SiteV1beta1>({ group: "example.org", version: "v1beta1", kind: "Site", plural: "sites", namespaced: true });',
+      "",
+    ].join("\n"),
+  );
 });
 
 it.each([
