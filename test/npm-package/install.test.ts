@@ -66,6 +66,8 @@ describe("the installed package", () => {
   it.each(["nodenext", "bundler"] as const)("compiles under the resolution %s, strict, with all types checked", async (resolution) => {
     const { write, run } = await withExample();
     await write("kit.ts", await readFile(new URL("kit.txt", import.meta.url), "utf8"));
+    const definitions = fileURLToPath(new URL("../../config/crd/keyturn.yaml", import.meta.url));
+    await write("crds.ts", await run(process.execPath, "node_modules/@keyturn/runtime/dist/main.js", "types", definitions));
     await write("tsconfig.json", JSON.stringify(compilerOptions(resolution, "out")));
     await run(process.execPath, compiler);
   });
@@ -101,6 +103,14 @@ describe("the installed package", () => {
     await write("version.mjs", `${lines.join("\n")}\n`);
     const { gitVersion } = (await cluster().client.request({ method: "GET", path: "/version" })) as { readonly gitVersion: string };
     expect(await run(process.execPath, "version.mjs")).toBe(`${gitVersion}\n`);
+  });
+
+  it("has a command that says how it is used, and what it cannot read", async () => {
+    const { run } = await installPackage(archive);
+    const command = (...words: readonly string[]): Promise<string> => run(process.execPath, "node_modules/@keyturn/runtime/dist/main.js", ...words);
+    expect(await command("--help")).toContain("keyturn-runtime types FILE...");
+    await expect(command()).rejects.toThrow("keyturn-runtime types FILE...");
+    await expect(command("types", "package.json")).rejects.toThrow("keyturn-runtime: there is no CustomResourceDefinition");
   });
 
   it("is bundled into CommonJS without any setting", async () => {
