@@ -1,6 +1,7 @@
 // All tests of the workspace: pure ones beside their source; the runtime on a real control plane under packages/runtime/test/, the product under test/.
 // Tests that start the program as a process start the checkout's, and a choice of them runs once more with the bundle that goes into the image.
 import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { realNodeObstacle } from "./packages/runtime/src/testing/cluster/real-node.ts";
 
@@ -23,6 +24,9 @@ const bundleToo = ["test/cli/{manifests,run,usage}.test.ts", "test/agent/diff.te
 
 /** What neither starts a cluster nor leaves anything in its process. A process for each of these files would cost more than all that they test. */
 const pure = ["packages/*/src/**/*.test.ts", "bench/**/*.test.ts"];
+
+/** Where Node keeps what it has compiled: programs that tests start take half the time to be there. */
+const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.compile-cache", import.meta.url)) };
 
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
@@ -51,7 +55,7 @@ export default defineConfig({
           include: [...bundleOnly, ...bundleToo],
           exclude: [...leftOut, "**/node_modules/**"],
           globalSetup: [sharedCluster, "test/support/bundle-setup.ts"],
-          env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
+          env: { ...env, KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },
       },
       { test: { ...alike, name: "unit", include: pure, isolate: false } },
