@@ -62,7 +62,7 @@ class LongestFirst extends BaseSequencer {
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
 /** Times that only a hang reaches: the machine may be busy with something else. What was compared is told whole: a run on CI cannot be looked at again. */
-const alike = { testTimeout: 600_000, hookTimeout: 600_000, pool: "forks", chaiConfig: { truncateThreshold: 2000 } } as const;
+const alike = { testTimeout: 600_000, hookTimeout: 600_000, pool: "forks", env, chaiConfig: { truncateThreshold: 2000 } } as const;
 
 export default defineConfig({
   test: {
