@@ -5,11 +5,11 @@ import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/
 import { checkSumObject, rfc3339 } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
 import { checksumOf, defaultVersionAnnotation, secretMember } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { MemberSet } from "../../packages/keyturn/src/controllers/checksum/members.ts";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
+import { fixedCertificates, secretData } from "../../packages/keyturn/test/certificates.ts";
 
-/** Certificates that come and go; made once, because making them is slow. */
-const pool = Array.from({ length: 4 }, () => {
-  const { certificate, privateKey } = makeCertificate();
+/** Certificates that come and go. */
+const pool = Array.from({ length: 4 }, (_, index) => {
+  const [{ certificate, privateKey }] = fixedCertificates("p256", index);
   return secretData(certificate, privateKey);
 });
 const names = ["shop-1", "shop-2", "bank-3", "wild"] as const;
