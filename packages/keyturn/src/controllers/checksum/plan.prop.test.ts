@@ -39,8 +39,7 @@ test("no history and no crash leaves a namespace without its checksum", () => {
         else if (each.type === "lose") {
           const [name] = [...world.objects.keys()].slice(each.index);
           if (name !== undefined && world.objects.delete(name)) hasPublished = settled(world) > 0;
-        }
-        else {
+        } else {
           const plan = world.plan();
           const awaited = plan.statuses.some(({ conditions }) => conditions["Current"]?.reason === "Awaited");
           if (awaited) expect(plan.publish).toBeUndefined();
