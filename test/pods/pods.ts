@@ -146,14 +146,16 @@ export class PodClient {
     return client;
   }
 
-  async report(): Promise<z.infer<typeof seenSchema>> {
-    const pod = await this.#cluster.client.get(Pod, this.#name);
-    return seenSchema.parse(await (await fetchWithin(this.#cluster, `${pod?.status?.podIP}:8000`, "/")).json());
+  report(): Promise<z.infer<typeof seenSchema>> {
+    return soon(async () => {
+      const pod = await this.#cluster.client.get(Pod, this.#name);
+      return seenSchema.parse(await (await fetchWithin(this.#cluster, `${pod?.status?.podIP}:8000`, "/")).json());
+    });
   }
 
   /** Resolves when so many answers more have come. */
   async answersMore(count: number): Promise<void> {
-    const before = await soon(() => this.report());
+    const before = await this.report();
     await soon(async () => expect((await this.report()).answers).toBeGreaterThanOrEqual(before.answers + count));
   }
 }
