@@ -97,7 +97,7 @@ describe("with its defaults", () => {
     await cluster().kubectl("delete", "pod", gone, `--namespace=${release.namespace}`);
     await soon(async () => expect(await leader("rotation")).not.toBe(gone));
     await bothReady();
-    expect(leadership.end().get("keyturn-rotation")).toMatchObject({ count: 1, withoutFarewell: 0 });
+    expect((await leadership.end()).get("keyturn-rotation")).toMatchObject({ count: 1, withoutFarewell: 0 });
   });
 
   it("a rolling update hands every Lease over: none has to run out", async () => {
@@ -108,7 +108,7 @@ describe("with its defaults", () => {
     await soon(async () => {
       for (const { spec } of await leasesOf(cluster())) expect(names).toContain(spec.holderIdentity.split("_")[0]);
     });
-    const seen = leadership.end();
+    const seen = await leadership.end();
     expect(names.filter((name) => before.has(name))).toEqual([]);
     expect(seen.size).toBe(5);
     expect([...seen.values()].filter(({ count, withoutFarewell }) => count === 0 || withoutFarewell > 0)).toEqual([]);

@@ -179,11 +179,16 @@ interface Handovers {
 }
 
 /** Follows every change of the Leases; `end` says how each went from hand to hand since. */
-export async function watchLeadership(cluster: ClusterAccess): Promise<{ end(): ReadonlyMap<string, Handovers> }> {
+export async function watchLeadership(cluster: ClusterAccess): Promise<{ end(): Promise<ReadonlyMap<string, Handovers>> }> {
   const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
   const { lines } = await openWatch(transport, `${leasesPath}?watch=true`);
   return {
-    end() {
+    async end() {
+      // What a list shows a watch shows a moment later.
+      await soon(async () => {
+        const heard = new Map(lines.map(({ object }) => leaseSchema.parse(object)).map(({ metadata, spec }) => [metadata.name, spec.holderIdentity]));
+        for (const { metadata, spec } of await leasesOf(cluster)) expect(heard.get(metadata.name)).toBe(spec.holderIdentity);
+      });
       transport.close();
       const leases = lines.map(({ object }) => leaseSchema.parse(object));
       return new Map(
