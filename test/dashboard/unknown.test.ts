@@ -162,7 +162,7 @@ test.concurrent("a frozen API server, of which no watch and no viewer's token no
   await whenLive(page);
   await page.getByText("Nothing needs attention").waitFor();
   const strip = page.getByRole("complementary", { name: "What is not known" });
-  cluster().apiServer.pause();
+  await cluster().apiServer.pause();
   try {
     await strip.getByText(/^the API server does not answer; this is how it was/).waitFor();
     await soon(async () => expect(await marks(page)).toEqual(all));
