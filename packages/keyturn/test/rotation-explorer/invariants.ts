@@ -221,9 +221,14 @@ export class Invariants {
     const isFirst = ranks[0]?.names.includes(target) ?? false;
     const isJoining = !this.given.has(target) || !world.objects.has(target);
     if (this.held.has(content) && (!isFirst || isJoining)) return undefined;
-    const delayMs = Math.max(ranks[0]?.delayMs ?? 0, ...this.demands.filter(({ untilMs }) => untilMs > nowMs + this.#skewMs).map((demand) => demand.delayMs));
+    const delayMs = Math.max(
+      ranks[0]?.delayMs ?? 0,
+      ...this.demands.filter(({ untilMs }) => untilMs > nowMs + this.#skewMs).map((demand) => demand.delayMs),
+    );
     const heldMs = this.#stayedMs(content, nowMs);
-    return heldMs + (this.#isBlurred ? blurMs : 0) + this.#skewMs < delayMs ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}` : undefined;
+    return heldMs + (this.#isBlurred ? blurMs : 0) + this.#skewMs < delayMs
+      ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}`
+      : undefined;
   }
 
   #nowhere(target: string, content: string, { world, nowMs }: { readonly world: RotationWorld; readonly nowMs: number }): string | undefined {
@@ -236,7 +241,9 @@ export class Invariants {
     if (others.some((name) => world.objects.get(name)?.ours && world.objects.get(name)?.digest === before)) return undefined;
     const stoppedMs = this.live.get(before) ?? nowMs;
     const furtherMs = ranks.slice(1).reduce((sum, { delayMs }) => sum + delayMs, 0);
-    return nowMs + this.#skewMs < stoppedMs + furtherMs ? `E2: ${before} is nowhere ${nowMs - stoppedMs} ms after it was live instead of ${furtherMs}` : undefined;
+    return nowMs + this.#skewMs < stoppedMs + furtherMs
+      ? `E2: ${before} is nowhere ${nowMs - stoppedMs} ms after it was live instead of ${furtherMs}`
+      : undefined;
   }
 
   /** A content that the log says a target holds, and that is nowhere any more. */
