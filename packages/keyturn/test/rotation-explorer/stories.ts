@@ -164,7 +164,7 @@ class Story {
     const source = sourceText(this.#world);
     const shelved = this.#shelved;
     if (!shelved) {
-      this.#shelved = { plan: this.#planned(), source };
+      this.#shelved = { plan: this.#planned(), source, shape: this.#invariants.declared.text };
       this.#tell("another leader looks");
       return undefined;
     }
