@@ -258,5 +258,6 @@ test("a run with nothing new changes nothing", () => {
       expect(world.status).toEqual(status);
       expect(plan.notices).toEqual([]);
     }),
+    { seed },
   );
 });
