@@ -54,7 +54,7 @@ export default defineConfig({
           env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },
       },
-      { test: { ...alike, name: "unit", include: pure, isolate: false } },
+      { test: { ...alike, name: "unit", include: pure, isolate: false, setupFiles: ["test/support/property-seed.ts"] } },
     ],
   },
 });

@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly logFile: string;
   /** Resolves to true when the server does its work; asked again and again until then. */
   readonly isReady: () => Promise<boolean>;
-  /** How long `start` waits for readiness; default 60,000. */
+  /** How long `start` waits for readiness; default 300,000. */
   readonly readyTimeoutMs?: number;
 }
 
