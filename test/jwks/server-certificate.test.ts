@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
 import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { problemWithServer } from "../../packages/keyturn/src/controllers/jwks/server-certificate.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
@@ -115,10 +117,19 @@ const edits = fc.array(
   { minLength: 1, maxLength: 2 },
 );
 
+/** The files of an example, which are the same in every run, and so are those with edits. */
+async function exampleFiles(): Promise<{ "tls.crt": string; "tls.key": string }> {
+  const text = await readFile(new URL("../../examples/rotate/signing-key.yaml", import.meta.url), "utf8");
+  const { data } = z.object({ data: z.object({ "tls.crt": z.string(), "tls.key": z.string() }) }).parse(parse(text));
+  const decoded = (base64: string): string => Buffer.from(base64, "base64").toString("latin1");
+  return { "tls.crt": decoded(data["tls.crt"]), "tls.key": decoded(data["tls.key"]) };
+}
+
 test("whatever becomes of the files, what is rolled out is something that nginx takes", async () => {
+  const whole = await exampleFiles();
   await fc.assert(
     fc.asyncProperty(edits, async (all) => {
-      const files = { ...good };
+      const files = { ...whole };
       for (const { file, at, gone, put } of all) {
         const text = files[file];
         const index = Math.floor(at * text.length);
