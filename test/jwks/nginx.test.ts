@@ -9,9 +9,8 @@ import { nginxPort, nginxRoot, renderNginxConfig } from "../../packages/keyturn/
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { defaultInstallation } from "../../packages/keyturn/test/jwks-world.ts";
 import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
+import "../support/property-seed.ts";
 
-/** The same draws everywhere; `SEED=42` makes others. */
-const seed = Number(process.env["SEED"] ?? 1);
 const document = '{\n  "keys": []\n}\n';
 
 /** What every answer has, whatever it is. */
@@ -190,7 +189,7 @@ test("nginx takes the configuration of every spec that the API server takes", as
         expect(await problemWithNginxConfig((place) => renderNginxConfig(answers, place))).toBeUndefined();
       },
     ),
-    { numRuns: 60, seed },
+    { numRuns: 60 },
   );
 });
 

@@ -7,16 +7,12 @@ import { join } from "node:path";
 import { temporaryFolder } from "@keyturn/runtime/testing/vitest";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import * as z from "zod";
 import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { problemWithServer } from "../../packages/keyturn/src/controllers/jwks/server-certificate.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
-import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { fixedCertificates, makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { problemWithNginxConfig } from "./nginx-process.ts";
-
-/** The same draws everywhere; `SEED=42` makes others. */
-const seed = Number(process.env["SEED"] ?? 1);
+import "../support/property-seed.ts";
 
 /** The two files, as text of one byte a character. */
 interface Files {
@@ -117,16 +113,10 @@ const edits = fc.array(
   { minLength: 1, maxLength: 2 },
 );
 
-/** The files of an example, which are the same in every run, and so are those with edits. */
-async function exampleFiles(): Promise<{ "tls.crt": string; "tls.key": string }> {
-  const text = await readFile(new URL("../../examples/rotate/signing-key.yaml", import.meta.url), "utf8");
-  const { data } = z.object({ data: z.object({ "tls.crt": z.string(), "tls.key": z.string() }) }).parse(parse(text));
-  const decoded = (base64: string): string => Buffer.from(base64, "base64").toString("latin1");
-  return { "tls.crt": decoded(data["tls.crt"]), "tls.key": decoded(data["tls.key"]) };
-}
-
 test("whatever becomes of the files, what is rolled out is something that nginx takes", async () => {
-  const whole = await exampleFiles();
+  // The same in every run, and so are those with edits.
+  const [certificate] = fixedCertificates("p256", 0);
+  const whole = filesOf(certificate);
   await fc.assert(
     fc.asyncProperty(edits, async (all) => {
       const files = { ...whole };
@@ -137,6 +127,6 @@ test("whatever becomes of the files, what is rolled out is something that nginx 
       }
       if (ours(files) === undefined) expect(await nginxs(files)).toBe(undefined);
     }),
-    { numRuns: 1000, seed },
+    { numRuns: 1000 },
   );
 });
