@@ -23,6 +23,8 @@ export interface Feature {
   readonly flags: readonly Flag[];
   /** Those of them that its rights depend on: the chart's rights are a template over their values. Default none. */
   readonly rightsFlags?: readonly RightsFlag[];
+  /** Limits its controllers to these namespaces, besides `--namespaces`. Default: there is none. */
+  readonly ownNamespaces?: Flag<readonly string[]>;
   /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
