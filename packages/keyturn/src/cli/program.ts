@@ -160,6 +160,7 @@ function changingCommands(registry: readonly Feature[]): readonly CommandEntry[]
       summary: "withdraw a leaked public key from every JWKS that has it",
       details: "The key is named by its kid, its thumbprint or the fingerprint of its certificate.",
       examples: [
+        ["See what publishes it", "revoke 4kXq0m -A --dry-run"],
         ["Withdraw it in the current namespace, after a question", "revoke 4kXq0m"],
         ["Withdraw it in every namespace, without a question", "revoke 4kXq0m -A --yes"],
       ],

@@ -155,7 +155,7 @@ describe("agents on gateways", () => {
     expect(agentFindings(leases, nowMs)).toEqual([
       ok("agents", "agent a in edge: what it serves is what the checksum says"),
       ok("agents", "agent b in edge: has just started"),
-      fail("agents", "agent c in edge: stays with what it has: Mismatch (missing=1) (Mismatch)", todo),
+      fail("agents", "agent c in edge: keeps the last verified set: Mismatch (missing=1) (Mismatch)", todo),
       ok("agents", "agent d in edge: what it serves is what the checksum says"),
       fail(
         "agents",

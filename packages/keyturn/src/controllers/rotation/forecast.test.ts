@@ -1,7 +1,7 @@
 // The plan played forward: the timelines of the guide's example and of the open questions, in minutes.
 import { describe, expect, test } from "vitest";
 import { parseMaintenanceWindows } from "../../feature/maintenance-window.ts";
-import { forecast } from "./forecast.ts";
+import { forecast, outlookOf } from "./forecast.ts";
 import type { Blocker, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation } from "./plan.ts";
 import type { RotationLog } from "./history.ts";
@@ -137,6 +137,26 @@ describe("a pause", () => {
     const sources = [{ ...source(3), pause: { untilMs: 390 * minuteMs } }];
     expect(plan({ sources, targets: [first, second] })).toMatchObject({ writes: [], nextAtMs: 390 * minuteMs, setBlocker: { reason: "Paused" } });
   });
+});
+
+test("where nothing is to come, it is said what must happen first", () => {
+  const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: undefined };
+  const outlook = (observation: Partial<SetObservation>): string => {
+    const { plan, steps } = forecast({ ...empty, records, ...observation }, 300 * minuteMs);
+    return steps.length === 0 ? outlookOf(plan) : steps.map(({ target: name }) => name).join();
+  };
+  const settled = [target(1, 5, held("t1", 3, 0))];
+  const paused = settled.map((each) => ({ ...each, blocker }));
+  expect(outlook({ sources: [source(3)], targets: settled })).toBe("nothing will happen until the source changes");
+  expect(outlook({ sources: [{ ...source(3), pause: { untilMs: undefined } }], targets: settled })).toBe(
+    "nothing will happen until the pause ends: keyturn resume secrets/latest",
+  );
+  expect(outlook({ sources: [source(3)], targets: paused })).toBe("nothing will happen until the pause ends: keyturn resume rotationtarget/t1");
+  expect(outlook({ sources: [source(3)], targets: [...settled, target(2, 5, { ...held("t2", 2, 0), blocker })] })).toBe(
+    "nothing will happen until the source changes, or you resume rotationtarget/t2",
+  );
+  expect(outlook({ targets: settled })).toBe("nothing will happen until there is a source");
+  expect(outlook({ sources: [source(3), { ...source(3), name: "other" }], targets: settled })).toBe("nothing will happen until that is resolved");
 });
 
 test("a set of which some targets are not selected is left as it is, even where an object is not as it should be", () => {

@@ -37,6 +37,19 @@ export function forecast(observation: SetObservation, nowMs: number): Forecast {
   return { plan, steps };
 }
 
+/** What must happen first where nothing is to come, in words for people. */
+export function outlookOf({ setBlocker, source, targets }: RotationPlan): string {
+  const nothing = "nothing will happen until";
+  if (setBlocker?.reason === "NoSource") return `${nothing} there is a source`;
+  const paused = [...targets].flatMap(([name, { blocker }]) => (blocker?.reason === "Paused" ? [`rotationtarget/${name}`] : []));
+  if (setBlocker?.reason === "Paused") {
+    const held = source?.pause ? [`${source.resource}/${source.name}`] : paused;
+    return `${nothing} the pause ends${held.length > 0 ? `: keyturn resume ${held.join(" and ")}` : ""}`;
+  }
+  if (setBlocker) return `${nothing} that is resolved`;
+  return `${nothing} the source changes${paused.length > 0 ? `, or you resume ${paused.join(" or ")}` : ""}`;
+}
+
 function stepOf(write: RotationWrite, atMs: number): readonly ForecastStep[] {
   if (write.verb === "writeTarget") return [{ atMs, target: write.target, seq: write.seq }];
   return write.verb === "deleteTarget" ? [{ atMs, target: write.target }] : [];

@@ -22,7 +22,7 @@ import { renderAge, renderRows, renderTable } from "../../text.ts";
 import { keepPublisher } from "../../key-publication.ts";
 import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
 import { RotationTarget } from "./api.ts";
-import { forecast, type ForecastStep } from "./forecast.ts";
+import { forecast, type ForecastStep, outlookOf } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
 import { createReadMemory, type Observed, observeSet, type RecordObservation, type SetObservation, type TargetObservation } from "./observe.ts";
 import type { RotationPlan } from "./plan.ts";
@@ -165,7 +165,7 @@ function planReport(observation: SetObservation, query: Query): Report & { reado
       ...remarksOf(plan),
       "",
       timeline(targets, { held, steps, nowMs }),
-      ...(steps.length === 0 ? ["", "nothing will happen until the source changes"] : []),
+      ...(steps.length === 0 ? ["", outlookOf(plan)] : []),
     ].join("\n"),
     data: {
       set,
