@@ -83,7 +83,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnNoLeader",
     series: { 'leader_election_master_status{name="keyturn-jwks",namespace="keyturn-system",instance="a"}': "1x100 0x80" },
     labels: { severity: "critical", name: "keyturn-jwks", namespace: "keyturn-system" },
-    summary: "Nobody leads keyturn-jwks.",
+    summary: "No leader for keyturn-jwks.",
   },
   {
     alert: "KeyturnTwoLeaders",
@@ -119,7 +119,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnReconcileStuck",
     series: { 'workqueue_longest_running_processor_seconds{controller="rotation",instance="a"}': growingBy(60) },
     labels: { severity: "warning", controller: "rotation", instance: "a" },
-    summary: "A pass of rotation does not end.",
+    summary: "Reconcile of rotation is stuck.",
   },
   {
     alert: "KeyturnQueueSlow",

@@ -23,7 +23,11 @@ test("withdraws a key from every document that has it, and refuses what it does 
   expect(await revoke("mistyped", "--yes")).toMatchObject({ code: 1, err: expect.stringContaining('nothing is known by "mistyped"') });
   expect(await revoke(await kidOf(leaked))).toMatchObject({ code: 2, err: expect.stringMatching(/JWKSConfig .*\/site[^]*JWKS .*\/old[^]*--yes/) });
   const dry = await revoke(await kidOf(leaked), "--dry-run");
-  expect(dry).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^JWKSConfig \S+\/site: withdrawn \S+ \(server dry run\)\nJWKS \S+\/old: /) });
+  expect(dry).toMatchObject({
+    code: 0,
+    err: "",
+    out: expect.stringMatching(/^JWKSConfig \S+\/site: withdrawn \S+ \(server dry run\)\nJWKS \S+\/old: /),
+  });
   expect((await place.get(JWKSConfig, "site"))?.metadata.annotations?.[revokeAnnotation]).toBeUndefined();
   await place.published("site-jwks", [leaked, other]);
 
@@ -71,7 +75,10 @@ test("finds a key in a document whose object was deleted, and withdraws it there
     code: 2,
     err: expect.stringMatching(/ConfigMap .*\/gone-jwks, whose object is deleted/),
   });
-  expect(await revoke(await kidOf(leaked), "--dry-run")).toMatchObject({ code: 0, out: expect.stringMatching(/ConfigMap \S+\/gone-jwks: withdrawn/) });
+  expect(await revoke(await kidOf(leaked), "--dry-run")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/ConfigMap \S+\/gone-jwks: withdrawn/),
+  });
   await place.published("gone-jwks", [other, leaked]);
   expect(await revoke(await kidOf(leaked), "--yes")).toMatchObject({ code: 0, out: expect.stringMatching(/gone-jwks: withdrawn at/) });
   await place.published("gone-jwks", [other]);

@@ -58,6 +58,8 @@ interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+  /** The same for the objects that report on it, where several are about one. Default: the noun. */
+  readonly objectNoun?: readonly [one: string, many: string];
   /** What that is good for, in Markdown for the README. */
   readonly example: string;
   /** How to use it, as a path within the repository. */
