@@ -107,6 +107,34 @@ test("the guide's example: v2 is live, and the source became v3 at 300", () => {
   expect(coming({ targets: [first, cascading], records }, 500)).toEqual(["505 t2=-"]);
 });
 
+describe("a promotion", () => {
+  const promoted = { ...first, promoted: 3 };
+  const worldAt = (targets: readonly TargetObservation[]) => ({ sources: [source(3)], targets, records });
+
+  test("has the first rank take a version as soon as the next one has what it holds, which moves as ever", () => {
+    expect(coming(worldAt([promoted, second]), 300)).toEqual(["305 t2=v2", "305 t1=v3"]);
+  });
+
+  test("counts for versions up to its own, and on the first rank alone", () => {
+    const asEver = coming(worldAt([first, second]), 300);
+    expect(coming(worldAt([{ ...first, promoted: 2 }, second]), 300)).toEqual(asEver);
+    expect(coming(worldAt([first, { ...second, promoted: 3 }]), 300)).toEqual(asEver);
+    expect(coming(worldAt([{ ...first, promoted: 4 }, second]), 300)).toEqual(coming(worldAt([promoted, second]), 300));
+  });
+
+  test("moves nothing while no window is open", () => {
+    const maintenance = { ...parseMaintenanceWindows(["05:30-05:45"]), timeZone: "UTC" };
+    expect(coming({ ...worldAt([promoted, second]), maintenance }, 300)).toEqual(["330 t2=v2", "330 t1=v3"]);
+  });
+
+  test("of one member of the first rank is one of all", () => {
+    const twin = { ...target(1, 60, held("twin", 2, 160 * minuteMs)), name: "twin", objectName: "twin", uid: "uid-twin" };
+    const both: RotationLog = { ...log, commits: log.commits.map((commit) => ({ ...commit, at: { ...commit.at, twin: commit.at["t1"] ?? 0 } })) };
+    const world = { sources: [source(3)], targets: [promoted, twin, second], records: [record(1, undefined), record(2, both)] };
+    expect(coming(world, 300)).toEqual(["300 t1=v3", "305 t2=v2", "305 twin=v3"]);
+  });
+});
+
 describe("a pause", () => {
   const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
   const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
