@@ -239,7 +239,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnRestartsStuck",
     series: { 'keyturn_sidecars_stuck_rollouts{instance="a"}': always(2) },
     labels: { severity: "critical", instance: "a" },
-    summary: "2 restarted workloads do not get healthy.",
+    summary: "2 restarted workloads are not healthy in time.",
   },
   {
     alert: "KeyturnRestartsRefused",
@@ -257,7 +257,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnCredentialRolloutStuck",
     series: { 'keyturn_consumers_stuck_rollouts{instance="a"}': always(1) },
     labels: { severity: "critical", instance: "a" },
-    summary: "1 workloads do not get healthy with what has changed.",
+    summary: "1 restarted workloads are not healthy in time.",
   },
   {
     alert: "KeyturnOldCredentialInUse",

@@ -43,7 +43,11 @@ const sources = (await Array.fromAsync(glob("packages/{keyturn,dashboard}/src/**
 
 /** The code without its comments. */
 async function uncommented(path: string): Promise<string> {
-  const { code } = await transform(await readFile(join(root, path), "utf8"), { loader: path.endsWith("x") ? "tsx" : "ts", jsx: "preserve", legalComments: "none" });
+  const { code } = await transform(await readFile(join(root, path), "utf8"), {
+    loader: path.endsWith("x") ? "tsx" : "ts",
+    jsx: "preserve",
+    legalComments: "none",
+  });
   return code;
 }
 

@@ -16,6 +16,7 @@ import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { crdsCommand, rbacCommand, rbacFlags } from "./manifests.ts";
 import { orphansCommand, orphansFlags } from "./orphans.ts";
 import { pauseCommand, pauseCommandFlags, resumeCommand, resumeCommandFlags } from "./pause.ts";
+import { promoteCommand, promoteFlags } from "./promote.ts";
 import { queryCommand } from "./queries.ts";
 import { restartCommand, restartCommandFlags } from "./restart.ts";
 import { revokeCommand, revokeFlags } from "./revoke.ts";
@@ -140,6 +141,19 @@ function changingCommands(registry: readonly Feature[]): readonly CommandEntry[]
       examples: [["Go on", "resume rotationtarget/signing-key-live"]],
       flags: resumeCommandFlags,
       run: (given, console, [subject]) => resumeCommand(given, console, { subject, registry }),
+    },
+    {
+      usage: "promote <set>",
+      group: "Change",
+      summary: "make the next version of a rotation set live now",
+      details:
+        "The first target takes the version without waiting for the rest of its delay. A target that must hold the version before it first, a JWKSConfig that must publish its key, a pause and a maintenance window are waited for as ever.",
+      examples: [
+        ["See when the next version would be live", "promote signing-key --dry-run"],
+        ["Promote it, after a question", "promote signing-key"],
+      ],
+      flags: promoteFlags,
+      run: promoteCommand,
     },
     {
       usage: "restart <subject>",

@@ -40,7 +40,7 @@ export async function rotationSets(client: Client, place: { readonly namespace?:
 }
 
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
-async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
+export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
   const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes });
   const key = setKey(namespace, set);
