@@ -1,6 +1,7 @@
 // What happens to a set if nothing changes but the time: the plan, carried out on paper, again and again.
 import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
+import { isProven } from "./seal.ts";
 
 /** One thing that happens. */
 export interface ForecastStep {
@@ -60,7 +61,9 @@ function afterWrite(world: SetObservation, write: RotationWrite): SetObservation
   const { records } = world;
   if (write.verb === "createRecord" || write.verb === "rebuildRecord") {
     const { verb: _, ...record } = write;
-    return { ...world, records: [...records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
+    // The operator seals what it writes.
+    const proof = isProven(world) ? { proof: "valid" as const } : {};
+    return { ...world, records: [...records, { ...record, ...proof, uid: `record-${write.seq}`, resourceVersion: "0" }] };
   }
   if (write.verb === "noteRecord") return { ...world, records: records.map((record) => (record.seq === write.seq ? noted(record, write) : record)) };
   if (write.verb === "deleteRecord") return { ...world, records: records.filter(({ seq }) => seq !== write.seq) };
