@@ -26,8 +26,8 @@ const pure = ["packages/*/src/**/*.test.ts", "bench/**/*.test.ts"];
 
 const sharedCluster = "packages/runtime/src/testing/vitest/global-setup.ts";
 
-/** Times that only a hang reaches: the machine may be busy with something else. */
-const alike = { testTimeout: 600_000, hookTimeout: 600_000, pool: "forks" } as const;
+/** Times that only a hang reaches: the machine may be busy with something else. What was compared is told whole: a run on CI cannot be looked at again. */
+const alike = { testTimeout: 600_000, hookTimeout: 600_000, pool: "forks", chaiConfig: { truncateThreshold: 2000 } } as const;
 
 export default defineConfig({
   test: {
@@ -54,7 +54,7 @@ export default defineConfig({
           env: { KEYTURN_PROGRAM: "dist/keyturn.mjs" },
         },
       },
-      { test: { ...alike, name: "unit", include: pure, isolate: false } },
+      { test: { ...alike, name: "unit", include: pure, isolate: false, setupFiles: ["test/support/property-seed.ts"] } },
     ],
   },
 });

@@ -23,6 +23,7 @@ export async function packRuntime(): Promise<string> {
       ["LICENSE", await readFile(join(root, "LICENSE"), "utf8")],
       ["README.md", absoluteLinks(await readFile(join(source, "README.md"), "utf8"), manifest.homepage)],
       ["package.json", `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`],
+      ...(await goModules()),
       ...(await filesBelow(compiled)),
     ];
     const archive = join(folder, `${manifest.name.replace("@", "").replace("/", "-")}-${manifest.version}.tgz`);
@@ -40,6 +41,12 @@ async function compile(outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, words).catch(({ stdout }: { readonly stdout: string }) => {
     throw new Error(`compiling packages/runtime:\n${stdout}`);
   });
+}
+
+/** What `startCluster` builds from where it finds no programs. */
+async function goModules(): Promise<readonly (readonly [string, string])[]> {
+  const names = ["containerd", "go", "oldest"].flatMap((name) => [`cluster/${name}.mod`, `cluster/${name}.sum`]);
+  return Promise.all(names.map(async (name) => [name, await readFile(join(root, name), "utf8")] as const));
 }
 
 async function filesBelow(folder: string): Promise<readonly (readonly [string, string])[]> {

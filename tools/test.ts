@@ -39,7 +39,7 @@ function failuresIn(file: TestModule): readonly string[] {
 function failureOf(name: string, [error]: readonly unknown[]): string {
   const message = error instanceof Object && "message" in error ? String(error.message) : String(error);
   const [reason] = stripVTControlCharacters(message).split("\n");
-  return `  ${name}\n    ${(reason ?? "").slice(0, 200)}`;
+  return `  ${name}\n    ${(reason ?? "").slice(0, 500)}`;
 }
 
 /** With what it imports, and its hooks. */

@@ -27,7 +27,7 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   const world = await AgentNamespace.in(cluster(), place.namespace);
   const operator = await place.startOperator();
   const [folder, gatewayFiles] = [await temporaryFolder(), await gatewayFolder()];
-  const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 } as const;
+  const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 300_000 } as const;
   const start = (): Promise<RunningAgent> => world.start({ folder, notice, pauseMs: 500 });
   const put = (host: Host, version: number): Promise<void> => world.put(hosts[host], certificateFor(host, version));
   const stateIs = (agent: RunningAgent, expected: object): Promise<void> => soon(async () => expect(await agent.status()).toMatchObject(expected));
@@ -175,7 +175,8 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   // The command that notifies nginx hangs once, and what it started traps the request to end: it is ended with that, and run again.
   const trap = join(gatewayFiles, "trap");
   const reload = nginxCommand(gatewayFiles, "-s", "reload").join(" ");
-  const hanging = `if rm ${trap}; then (trap "" TERM; while :; do sleep 0.1; done) & echo $! > ${trap}.pid; wait; fi; ${reload}`;
+  // The trap is there until it is known who is in it: a machine that is busy may take longer than the deadline to get so far.
+  const hanging = `if test -e ${trap}; then (trap "" TERM; while :; do sleep 0.1; done) & echo $! > ${trap}.pid; rm ${trap}; wait; fi; ${reload}`;
   const trapped = { type: "command", words: ["sh", "-c", hanging], timeoutMs: 2000 } as const;
   await agent.stop();
   await writeFile(trap, "");
@@ -207,7 +208,7 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   await world.put("web-3", later["web-3"]);
   await gateway.seen({ "three.test": "three.test 32" });
   await stateIs(agent, { state: "verified", alarms: [] });
-  const takenOver = gateway.handshakes.length;
+  const earlierWorkers = new Set(gateway.handshakes.map(({ worker }) => worker));
   await operator.stop();
   await cluster().client.deleteCollection(SecretCheckSum, { namespace: place.namespace });
   for (const {
@@ -222,7 +223,9 @@ test("whatever goes wrong, only certificates that were meant are served", { time
   await stateIs(agent, { heldCount: 3, alarms: [{ alarm: "Unannounced" }] });
   await put("two.test", 671);
   await gateway.seen({ "one.test": "one.test 8", "two.test": "two.test 30", "three.test": "three.test 32", "five.test": "five.test 4" });
-  expect(gateway.handshakes.slice(takenOver).filter(({ certificate }) => certificate === "three.test 31")).toEqual([]);
+  // A worker that nginx is about to end may still answer with what it read when it started.
+  const later31 = gateway.handshakes.filter(({ certificate, worker }) => certificate === "three.test 31" && !earlierWorkers.has(worker));
+  expect(later31).toEqual([]);
 
   await soon(() => expect(gateway.handshakes.length).toBeGreaterThan(2000));
   expect(gateway.failures).toEqual([]);

@@ -26,10 +26,12 @@ beforeAll(async () => {
 });
 
 describe("the archive", () => {
-  it("has a module, its types and its source map for each source, a licence, a manual, and no test", async () => {
+  it("has a module, its types and its source map for each source, a licence, a manual, the modules that a control plane is built from, and no test", async () => {
     const { stdout } = await promisify(execFile)("tar", ["-tzf", archive]);
     const files = stdout.trimEnd().split("\n");
-    expect(files.filter((file) => !file.startsWith("package/dist/"))).toEqual(["package/LICENSE", "package/README.md", "package/package.json"]);
+    const modules = ["containerd", "go", "oldest"].flatMap((name) => [`package/cluster/${name}.mod`, `package/cluster/${name}.sum`]);
+    const others = files.filter((file) => !file.startsWith("package/dist/") && !file.startsWith("package/docs/"));
+    expect(others).toEqual(["package/LICENSE", "package/README.md", "package/package.json", ...modules]);
     const compiled = files.filter((file) => file.startsWith("package/dist/"));
     const sources = compiled.filter((file) => file.endsWith(".js")).map((file) => file.slice(0, -3));
     expect(sources).toContain("package/dist/index");
@@ -64,6 +66,8 @@ describe("the installed package", () => {
   it.each(["nodenext", "bundler"] as const)("compiles under the resolution %s, strict, with all types checked", async (resolution) => {
     const { write, run } = await withExample();
     await write("kit.ts", await readFile(new URL("kit.txt", import.meta.url), "utf8"));
+    const definitions = fileURLToPath(new URL("../../config/crd/keyturn.yaml", import.meta.url));
+    await write("crds.ts", await run(process.execPath, "node_modules/@keyturn/runtime/dist/main.js", "types", definitions));
     await write("tsconfig.json", JSON.stringify(compilerOptions(resolution, "out")));
     await run(process.execPath, compiler);
   });
@@ -87,6 +91,26 @@ describe("the installed package", () => {
     });
     await rm(join(folder, "node_modules"), { recursive: true });
     await expectToWork(process.execPath, join(folder, "out/operator.mjs"), "bundled");
+  });
+
+  it("starts a real API server, of the same build as the checkout", async () => {
+    const { write, run } = await installPackage(archive);
+    const lines = [
+      'import { startCluster } from "@keyturn/runtime/testing";',
+      "await using cluster = await startCluster({ progress: { write: (text) => console.log(text) } });",
+      'console.log((await cluster.client.request({ method: "GET", path: "/version" })).gitVersion);',
+    ];
+    await write("version.mjs", `${lines.join("\n")}\n`);
+    const { gitVersion } = (await cluster().client.request({ method: "GET", path: "/version" })) as { readonly gitVersion: string };
+    expect(await run(process.execPath, "version.mjs")).toBe(`${gitVersion}\n`);
+  });
+
+  it("has a command that says how it is used, and what it cannot read", async () => {
+    const { run } = await installPackage(archive);
+    const command = (...words: readonly string[]): Promise<string> => run(process.execPath, "node_modules/@keyturn/runtime/dist/main.js", ...words);
+    expect(await command("--help")).toContain("keyturn-runtime types FILE...");
+    await expect(command()).rejects.toThrow("keyturn-runtime types FILE...");
+    await expect(command("types", "package.json")).rejects.toThrow("keyturn-runtime: there is no CustomResourceDefinition");
   });
 
   it("is bundled into CommonJS without any setting", async () => {

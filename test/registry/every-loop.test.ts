@@ -58,7 +58,7 @@ describe("the command line", () => {
     expect((await typed("__complete", "run", "--toys.c")).text).toBe("--toys.colour\tthe colour of all toys\n:4\n");
     await expect
       .poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, {
-        timeout: 60_000,
+        timeout: 300_000,
         message: "the completion of subjects forgets the toy",
       })
       .toBe("toys\tsubjects\n:4\n");

@@ -92,7 +92,8 @@ describe("a target that waits until keys are published", { concurrent: true }, (
       const kid = await kidOf(certificate);
       expect(await place.document()).toContain(kid);
       const key = (await place.status()).keys?.find((each) => each.kid === kid);
-      expect(atMs - Date.parse(key?.availableSince ?? "")).toBeGreaterThan(cacheSeconds * 1000);
+      // The run may come in the very millisecond.
+      expect(atMs - Date.parse(key?.availableSince ?? "")).toBeGreaterThanOrEqual(cacheSeconds * 1000);
       await soon(async () => expect(await place.says()).toMatch(/^True UpToDate/));
     }
   });

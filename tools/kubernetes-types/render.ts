@@ -1,4 +1,5 @@
 // TypeScript for Kubernetes' own kinds: a file for each group and version, with a type for each definition and a value for each kind.
+import { docComment, grouped } from "../../packages/runtime/src/schema/crd-types.ts";
 import type { Definition, Property, PublishedSchema, ServedKind } from "./published-schema.ts";
 
 /** Where the files are; outside they are `@keyturn/runtime/kubernetes/<group>/<version>`. */
@@ -68,13 +69,13 @@ function renderFile(place: string, named: readonly (readonly [string, Definition
 function renderDefinition(name: string, definition: Definition, typeOf: (type: Property) => string): string {
   const { properties, required } = definition;
   const isObject = properties?.["metadata"]?.$ref === metadata && "kind" in properties && "apiVersion" in properties;
-  if (!properties) return `${comment(definition.description, "")}export type ${name} = ${typeOf(definition)};\n`;
+  if (!properties) return `${docComment(definition.description, "")}export type ${name} = ${typeOf(definition)};\n`;
   const fields = Object.entries(properties).filter(([field]) => !(isObject && ["apiVersion", "kind", "metadata"].includes(field)));
   const lines = fields.map(([field, property]) => {
     const written = /^[\w]+$/.test(field) ? field : JSON.stringify(field);
-    return `${comment(property.description, "  ")}  readonly ${written}${required.includes(field) ? "" : "?"}: ${typeOf(property)};\n`;
+    return `${docComment(property.description, "  ")}  readonly ${written}${required.includes(field) ? "" : "?"}: ${typeOf(property)};\n`;
   });
-  return `${comment(definition.description, "")}export interface ${name}${isObject ? " extends KubeObject" : ""} {\n${lines.join("")}}\n`;
+  return `${docComment(definition.description, "")}export interface ${name}${isObject ? " extends KubeObject" : ""} {\n${lines.join("")}}\n`;
 }
 
 function renderKind({ group, version, kind, plural, namespaced }: ServedKind): string {
@@ -104,10 +105,6 @@ function typeOf(type: Property, from: { readonly place: string; readonly used: S
   return type.type === "integer" || type.type === "number" ? "number" : "unknown";
 }
 
-function grouped(type: string): string {
-  return /[ |]/.test(type) ? `(${type})` : type;
-}
-
 /** `networking.k8s.io/v1beta1` is `networkingV1beta1`. */
 function aliasOf(place: string): string {
   const [group = "", version = ""] = place.split("/");
@@ -125,11 +122,4 @@ function isList({ properties }: Definition): boolean {
 /** `io.k8s.api.apps.v1.Deployment` without its last part. */
 function prefixOf(name: string): string {
   return name.slice(0, name.lastIndexOf("."));
-}
-
-function comment(text: string, indent: string): string {
-  const lines = text.trim().replaceAll("*/", "* /").split("\n");
-  if (text.trim() === "") return "";
-  if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`;
-  return `${indent}/**\n${lines.map((line) => `${indent} * ${line.trimEnd()}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }

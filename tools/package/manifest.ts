@@ -15,8 +15,9 @@ const sourceManifestSchema = z.object({
   exports: z.record(z.string(), z.string()),
   dependencies: z.record(z.string(), z.string()),
   engines: z.object({ node: z.string() }),
-  /** What users bring themselves. Not among the package's own fields: npm would count it to what the image needs. */
+  /** Commands, and what users bring themselves. Not among the package's own fields: npm would link the sources, and count the rest to what the image needs. */
   publishConfig: z.object({
+    bin: z.record(z.string(), z.string()),
     peerDependencies: z.record(z.string(), z.string()),
     peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.boolean() })),
   }),

@@ -73,6 +73,7 @@ export {
   resourceOf,
   type Stored,
 } from "./client/kind.ts";
+export { type ForeignObject, type PlainObject, plainObject } from "./client/plain-object.ts";
 export { createClient, pagedList, type PagedListOptions } from "./client/kube-client.ts";
 export { readText, retryAfterOf } from "./client/response.ts";
 export { observeServerClock, type ServerClock } from "./client/observed-transport.ts";

@@ -69,11 +69,14 @@ describe("a cluster", () => {
 
   it("answers nothing while its API server is paused, and goes on after", async () => {
     const { apiServer, client } = cluster();
-    apiServer.pause();
+    await apiServer.pause();
     const path = "/api/v1/namespaces/default/configmaps/kept";
-    await expect(client.request({ method: "GET", path, timeoutMs: 300 })).rejects.toMatchObject({ code: "Connection" });
-    apiServer.resume();
-    await soon(() => client.request({ method: "GET", path, timeoutMs: 1000 }));
+    try {
+      await expect(client.request({ method: "GET", path, timeoutMs: 300 })).rejects.toMatchObject({ code: "Connection" });
+    } finally {
+      apiServer.resume();
+    }
+    await soon(() => client.request({ method: "GET", path }));
   });
 
   it("gives a ServiceAccount exactly the rights asked for", async () => {

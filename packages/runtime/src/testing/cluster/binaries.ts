@@ -1,4 +1,4 @@
-// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds, else by building them now.
+// Finds programs that are built from Go modules, the control plane's and Helm: in KUBEBUILDER_ASSETS if that is set, else in the cache of builds or where setup-envtest puts them, else by building them now.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -7,11 +7,20 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../../clock.ts";
 import { Sandbox } from "./sandbox.ts";
 import { isRunning } from "./server-process.ts";
-import { cacheFolderOf, type Environment, moduleOf, packageOf, readToolModule, type ToolModule, type ToolName } from "./tool-module.ts";
+import {
+  cacheFolderOf,
+  envtestFolderWith,
+  type Environment,
+  moduleOf,
+  packageOf,
+  readToolModule,
+  type ToolModule,
+  type ToolName,
+} from "./tool-module.ts";
 
 /** Where to look for binaries. */
 export interface BinaryOptions {
-  /** The folder of `go.mod` and its fellows; default `cluster/` of the checkout. */
+  /** The folder of `go.mod` and its fellows, which are then all that counts besides KUBEBUILDER_ASSETS; default `cluster/` of the package, or of the checkout. */
   readonly moduleFolder?: string;
   /** Default `process.env`. `K8S=oldest` in it chooses the oldest Kubernetes that is supported. */
   readonly environment?: Environment;
@@ -20,7 +29,8 @@ export interface BinaryOptions {
 }
 
 /**
- * Resolves to the path of each tool asked for, building what is nowhere to be found.
+ * Resolves to the path of each tool asked for, building what is nowhere to be found. What setup-envtest has downloaded is taken where it is all that is
+ * needed of Kubernetes, the newest of it: programs of two versions are never mixed.
  *
  * Several processes may call this at once: one builds, the others say that they wait and then use its build.
  * Rejects with `BuildError` when there is no Go or the build fails.
@@ -36,8 +46,12 @@ export async function findBinaries<T extends ToolName>(tools: readonly T[], opti
   const byModule = Map.groupBy(missing, (tool) => moduleOf(tool, environment));
   for (const [name, wanted] of byModule) {
     const module = readToolModule(name, options.moduleFolder);
-    await buildMissing(wanted, module, { environment, progress });
-    for (const tool of wanted) found.set(tool, join(cacheFolderOf(module, environment), tool));
+    const isBuilt = wanted.every((tool) => existsSync(join(cacheFolderOf(module, environment), tool)));
+    // Who names a Kubernetes gets that one.
+    const isChosen = options.moduleFolder !== undefined || Boolean(environment["K8S"]);
+    const given = isBuilt || isChosen ? undefined : envtestFolderWith(wanted, environment);
+    if (given === undefined) await buildMissing(wanted, module, { environment, progress });
+    for (const tool of wanted) found.set(tool, join(given ?? cacheFolderOf(module, environment), tool));
   }
   return Object.fromEntries(found) as Record<T, string>;
 }
@@ -172,7 +186,8 @@ function findOnPath(program: string, environment: Environment): string | undefin
 function goMissingMessage(module: ToolModule): string {
   return (
     `building ${module.title}: there is no \`go\` on the PATH; install Go 1.26 or newer ` +
-    "(https://go.dev/dl, or your system's package manager), or set KUBEBUILDER_ASSETS to a folder that holds the programs"
+    "(https://go.dev/dl, or your system's package manager), or set KUBEBUILDER_ASSETS to a folder that holds the programs; " +
+    "for an API server alone, `setup-envtest use` downloads them to where they are found"
   );
 }
 

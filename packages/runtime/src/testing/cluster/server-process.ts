@@ -1,7 +1,7 @@
 // One server of the control plane: started, stopped, killed, paused and started again, with its log at hand.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly logFile: string;
   /** Resolves to true when the server does its work; asked again and again until then. */
   readonly isReady: () => Promise<boolean>;
-  /** How long `start` waits for readiness; default 60,000. */
+  /** How long `start` waits for readiness; default 300,000. */
   readonly readyTimeoutMs?: number;
 }
 
@@ -77,9 +77,10 @@ export class ServerProcess {
     await this.#gone();
   }
 
-  /** Freezes the process (SIGSTOP): its connections stay open and nothing moves. */
-  pause(): void {
+  /** Freezes the process (SIGSTOP) and resolves when all its threads stand still: its connections stay open and nothing moves. */
+  async pause(): Promise<void> {
     this.#signal("SIGSTOP");
+    while (this.pid !== undefined && !standsStill(this.pid)) await delay(1);
   }
 
   /** Undoes `pause`. */
@@ -129,6 +130,16 @@ export function isRunning(pid: number): boolean {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
   return !isZombie(pid);
+}
+
+function standsStill(pid: number): boolean {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.every((thread) => /\) [TtZX] [^)]*$/.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")));
+  } catch {
+    // A thread that has ended meanwhile is looked for again; without a /proc, as on macOS, the signal has to do.
+    return !existsSync("/proc/self");
+  }
 }
 
 function isZombie(pid: number): boolean {

@@ -1,6 +1,6 @@
 // Reads the Go modules in `cluster/`: which tools each has, at which version, and where their builds are kept.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -105,7 +105,7 @@ export function moduleOf(tool: ToolName, environment: Environment): ModuleName {
   return tool === "kwok" ? "newest" : chosen;
 }
 
-/** Reads a module's files in `folder`; default is `cluster/` of the checkout that this file belongs to. */
+/** Reads a module's files in `folder`; default is `cluster/` of the package, or of the checkout, that this file belongs to. */
 export function readToolModule(name: ModuleName, folder: string = findModuleFolder()): ToolModule {
   const { file, title, path, keyPrefix, tags, stamps } = definitions[name];
   const modFile = join(folder, `${file}.mod`);
@@ -138,6 +138,19 @@ export function cacheFolderOf(module: ToolModule, environment: Environment): str
   return join(base, "keyturn", "cluster", module.key);
 }
 
+/** The folder of the newest Kubernetes that setup-envtest has downloaded for this machine, if it has all of the tools. */
+export function envtestFolderWith(tools: readonly ToolName[], environment: Environment): string | undefined {
+  const home = environment["HOME"] || homedir();
+  const store =
+    process.platform === "darwin"
+      ? join(home, "Library/Application Support/io.kubebuilder.envtest/k8s")
+      : join(environment["XDG_DATA_HOME"] || join(home, ".local/share"), "kubebuilder-envtest/k8s");
+  const ending = `-${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
+  const names = existsSync(store) ? readdirSync(store).filter((name) => /^\d+\.\d+\.\d+-/.test(name) && name.endsWith(ending)) : [];
+  const newestFirst = names.sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
+  return newestFirst.map((name) => join(store, name)).find((folder) => tools.every((tool) => existsSync(join(folder, tool))));
+}
+
 function kubernetesStamps(version: string): Readonly<Record<string, string>> {
   const [major = "", minor = ""] = version.slice(1).split(".");
   const component = "k8s.io/component-base/version";
@@ -167,7 +180,7 @@ function findModuleFolder(): string {
     const candidate = join(folder, "cluster");
     if (existsSync(join(candidate, "go.mod"))) return candidate;
     if (dirname(folder) === folder) {
-      throw new Error(`looking for cluster/go.mod above ${start}: not found; start from a checkout of Keyturn, or give the option moduleFolder`);
+      throw new Error(`looking for cluster/go.mod above ${start}: not found; install @keyturn/runtime again, or give the option moduleFolder`);
     }
   }
 }

@@ -13,6 +13,7 @@ export { ProcessClock, type ProcessContext, type SimulatedProcess } from "./proc
 export { SimulatedApiServer } from "./simulated-api-server.ts";
 export type { ServerAnswer, SimulatedApiServerOptions } from "./simulated-api-server.ts";
 export { SimulatedNetwork } from "./network.ts";
+export { startVirtualCluster, type VirtualCluster, type VirtualClusterOptions } from "./virtual-cluster.ts";
 export { type FaultRates, manyFaults, manyWorldFaults, noFaults, type WorldFaults } from "./world-trouble.ts";
 export type { KindTraits } from "./object-store.ts";
 export { modelOperator, type ModelOperatorOptions, oneWriter } from "./model-operator.ts";
