@@ -129,7 +129,10 @@ describe("a promotion", () => {
 
   test("of one member of the first rank is one of all", () => {
     const twin = { ...target(1, 60, held("twin", 2, 160 * minuteMs)), name: "twin", objectName: "twin", uid: "uid-twin" };
-    const both: RotationLog = { ...log, commits: log.commits.map((commit) => ({ ...commit, at: { ...commit.at, twin: commit.at["t1"] ?? 0 } })) };
+    const both: RotationLog = {
+      ...log,
+      commits: log.commits.map((commit) => Object.assign({}, commit, { at: { ...commit.at, twin: commit.at["t1"] ?? 0 } })),
+    };
     const world = { sources: [source(3)], targets: [promoted, twin, second], records: [record(1, undefined), record(2, both)] };
     expect(coming(world, 300)).toEqual(["300 t1=v3", "305 t2=v2", "305 twin=v3"]);
   });

@@ -28,8 +28,8 @@ export function promotionOf(observation: SetObservation, nowMs: number): Promoti
       `there is no version to promote in set ${set}: ${plan.setBlocker || steps.length === 0 ? outlookOf(plan) : "it is under way"}`,
     );
   if (!records.some(({ seq }) => seq === version)) throw new UsageError(`the operator has not seen version ${version} of set ${set} yet; try again`);
-  const promoted = { ...observation, targets: targets.map((target) => (first.members.includes(target) ? { ...target, promoted: version } : target)) };
-  const sooner = forecast(promoted, nowMs).steps;
+  const after = targets.map((target) => (first.members.includes(target) ? Object.assign({}, target, { promoted: version }) : target));
+  const sooner = forecast({ ...observation, targets: after }, nowMs).steps;
   const inMs = (name: string, all: readonly ForecastStep[]): number =>
     Math.max(0, (all.find(({ target, seq }) => target === name && seq === version)?.atMs ?? nowMs) - nowMs);
   return {
