@@ -9,7 +9,7 @@ import { querySet } from "./queries.ts";
 import { ranksOf } from "./shape.ts";
 
 /** What is to be promoted, and what comes of it. */
-export interface Promotion {
+interface Promotion {
   readonly set: string;
   readonly version: number;
   /** The targets of the lowest order, with when each gets the version now, and when it did without the promotion. */
