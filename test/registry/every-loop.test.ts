@@ -87,7 +87,7 @@ describe("the command line", () => {
     const { code, text } = await typed("doctor", "--controllers=toys", onCluster());
     expect(code).toBe(1);
     expect(text).toContain("toys.toys.example is not installed");
-    expect(text).toContain("nobody has ever led toys");
+    expect(text).toContain("no leader elected for toys");
     expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
     expect(text).toMatch(/^warn +toys +a toy is broken$/m);
   });
