@@ -1,6 +1,6 @@
 // The controller in virtual time: by hand, and under everything that goes wrong in a cluster.
 import { ConfigMap, isConditionTrue } from "@keyturn/runtime";
-import { drawOne, forEachSeed, modelOperator, objectOr, simulate, startVirtualCluster, type World } from "@keyturn/runtime/testing";
+import { drawOne, forEachSeed, modelOperator, objectOr, simulate, startVirtualCluster, stringOr, type World } from "@keyturn/runtime/testing";
 import { expect, it } from "vitest";
 import { greetings } from "../src/controller.ts";
 import { Greeting, operator } from "../src/greeting.ts";
@@ -57,9 +57,10 @@ it("gets there whatever goes wrong", async () => {
       unsettled: ({ objects }) => {
         const texts = new Map(objects(ConfigMap).map(({ metadata, data }) => [objectOr(metadata)["name"], objectOr(data)["text"]]));
         for (const { metadata, spec } of objects(Greeting)) {
-          const { name, deletionTimestamp } = objectOr(metadata);
-          if (deletionTimestamp !== undefined) return `${String(name)} is still being deleted`;
-          if (texts.get(name) !== `Hello, ${String(objectOr(spec)["who"])}!`) return `${String(name)} has no text, or the wrong one`;
+          const { name: ownName, deletionTimestamp } = objectOr(metadata);
+          const name = stringOr(ownName, "");
+          if (deletionTimestamp !== undefined) return `${name} is still being deleted`;
+          if (texts.get(name) !== `Hello, ${stringOr(objectOr(spec)["who"], "")}!`) return `${name} has no text, or the wrong one`;
           texts.delete(name);
         }
         return texts.size === 0 ? undefined : "a text is left over";
