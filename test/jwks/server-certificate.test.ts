@@ -12,6 +12,7 @@ import { problemWithServer } from "../../packages/keyturn/src/controllers/jwks/s
 import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
 import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { problemWithNginxConfig } from "./nginx-process.ts";
+import "../support/property-seed.ts";
 
 /** The two files, as text of one byte a character. */
 interface Files {

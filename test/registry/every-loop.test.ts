@@ -58,7 +58,7 @@ describe("the command line", () => {
     expect((await typed("__complete", "run", "--toys.c")).text).toBe("--toys.colour\tthe colour of all toys\n:4\n");
     await expect
       .poll(async () => (await typed("__complete", "plan", onCluster(), "to")).text, {
-        timeout: 60_000,
+        timeout: 300_000,
         message: "the completion of subjects forgets the toy",
       })
       .toBe("toys\tsubjects\n:4\n");
@@ -87,7 +87,7 @@ describe("the command line", () => {
     const { code, text } = await typed("doctor", "--controllers=toys", onCluster());
     expect(code).toBe(1);
     expect(text).toContain("toys.toys.example is not installed");
-    expect(text).toContain("nobody has ever led toys");
+    expect(text).toContain("no leader elected for toys");
     expect(text).toContain(`toy-operator still runs as Deployment ${namespace}/beside, over the same objects as toys`);
     expect(text).toMatch(/^warn +toys +a toy is broken$/m);
   });

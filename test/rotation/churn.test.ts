@@ -48,8 +48,8 @@ test("churn with cut connections: nothing unsettled is ever live, nothing that w
   await witness.caughtUp();
   expect(witness.valuesOf("t1")).toEqual([`v${changes}`]);
   witness.expectOrder(["t1", "t2", "t3"]);
-  // What is held, the newest, and what was on its way out when it was looked at.
-  expect(maxRecords).toBeLessThanOrEqual(10);
+  // What is held, the newest, and what was on its way out when it was looked at: a run that is cut leaves that to the next.
+  expect(maxRecords).toBeLessThanOrEqual(enough.changes / 10);
   await soon(async () => expect(await place.records()).toHaveLength(2));
   expect(operator.logLines.filter(({ level }) => level === "fatal")).toEqual([]);
 });

@@ -27,8 +27,7 @@ async function rotatedPlace(prefix: string): Promise<RotatingNamespace> {
   await place.holds({ t1: "second-secret-value", t2: "first-secret-value" });
   await place.putTarget("t1", { rotationOrder: 1, rotationDelay: "1h" });
   await place.putTarget("t2", { rotationOrder: 2, rotationDelay: "5m" });
-  await soon(async () => expect((await place.status("t2")).observedGeneration).toBe(2));
-  await soon(async () => expect((await place.status("t1")).observedGeneration).toBe(2));
+  await place.seen("t1", "t2");
   await place.putSource("third-secret-value");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
   return place;
@@ -64,14 +63,16 @@ test("history shows the versions, when they were seen and where they are, and no
 
 test("plan shows what happens next and when, as a timeline", async () => {
   await using place = await rotatedPlace("plan");
-  const { text, data } = await rotationPlanReport(queryIn(place), "my-key");
+  const { pending } = await place.status("t1");
+  // A second after the last change was seen.
+  const { text, data } = await rotationPlanReport(queryIn(place, Date.parse(pending?.notBefore ?? "") - 3_599_000), "my-key");
   const lines = text.split("\n");
   expect(lines.slice(0, 3)).toEqual([`set my-key in namespace ${place.namespace}`, "source: secrets/key-latest", ""]);
   expect(lines.slice(3).map((line) => line.split(/ {3,}/).map((cell) => cell.trim()))).toEqual([
     ["TIME", "IN", "t1 (1, 1h)", "t2 (2, 5m)"],
     ["now", "v2", "v1"],
-    [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(4m\d+s|5m)$/), "v2", "→ v2"],
-    [expect.stringMatching(/^\d{4}-/), expect.stringMatching(/^(59m\d+s|1h)$/), "→ v3", "v2"],
+    [expect.stringMatching(/^\d{4}-/), "4m59s", "v2", "→ v2"],
+    [expect.stringMatching(/^\d{4}-/), "59m59s", "→ v3", "v2"],
   ]);
   expect(data).toMatchObject({
     steps: [
@@ -79,7 +80,6 @@ test("plan shows what happens next and when, as a timeline", async () => {
       { target: "t1", version: 3 },
     ],
   });
-  const { pending } = await place.status("t1");
   expect(data).toMatchObject({ steps: [{}, { at: pending?.notBefore }] });
   expect(`${text}${JSON.stringify(data)}`).not.toMatch(/secret-value|c2VjcmV0/);
 });
@@ -140,4 +140,33 @@ test("a set that stands still says why, and one that does not exist names those 
   const { code, err } = await runKeyturn("history", "other", "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
   expect(code).toBe(2);
   expect(err).toContain(`there is no RotationTarget of set other in namespace ${place.namespace}; its sets are my-key`);
+});
+
+test("promote makes the next version live now, on the first target alone, and leaves those after it to their delays", async () => {
+  await using place = await rotatingNamespace(cluster(), "promote");
+  await place.startOperator();
+  await place.putTargets(["1h", "5m"]);
+  await place.putSource("first");
+  await place.holds({ t1: "first", t2: "first" });
+  await place.putSource("second");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
+  const promote = (...words: readonly string[]) => typed("promote", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+
+  expect(await promote("t2", "--yes")).toMatchObject({
+    code: 2,
+    err: "keyturn: t2 follows the targets before it: promote t1, the first of set my-key\n",
+  });
+  expect(await promote("my-key")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("rotationtarget/t1 gets version 2 at once, instead of in "),
+  });
+  expect(await promote("my-key", "--dry-run")).toMatchObject({ code: 0, out: expect.stringMatching(/^rotationtarget\/t1 .* \(server dry run\)\n$/) });
+  await place.holds({ t1: "first", t2: "first" });
+
+  expect(await promote("rotationtarget/t1", "--yes")).toMatchObject({ code: 0, err: "" });
+  await place.holds({ t1: "second", t2: "first" });
+  expect(await promote("my-key", "--yes")).toMatchObject({ code: 2, err: expect.stringContaining("there is no version to promote in set my-key") });
+  await place.putSource("third");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  await place.holds({ t1: "second", t2: "first" });
 });

@@ -39,14 +39,11 @@ async function pictureOf(place: RotatingNamespace): Promise<object> {
 
 /** Starts an operator that also sees the other namespace, and waits until it has looked at everything. */
 async function looked(place: RotatingNamespace, other: string): Promise<void> {
-  const generations = new Map<string, number | undefined>();
-  for (const [index, name] of targets.entries()) {
+  for (const [index, name] of targets.entries())
     await place.putTarget(name, { rotationOrder: index + 1, rotationDelay: "24h", deletionMode: "keep", whenUnfilled: "Absent" });
-    generations.set(name, (await place.get<KubeObject>(RotationTarget, name))?.metadata.generation);
-  }
   const { adminKubeconfig } = cluster();
   await place.startOperator({ kubeconfig: adminKubeconfig, namespaces: [place.namespace, other] });
-  for (const [name, generation] of generations) await soon(async () => expect((await place.status(name)).observedGeneration).toBe(generation));
+  await place.seen(...targets);
 }
 
 interface Forgery {
@@ -117,6 +114,8 @@ async function rotated(place: RotatingNamespace): Promise<void> {
     await place.putSource(value);
     await place.holds({ t1: value, t2: "one" });
   }
+  // The log is noted after the targets are written.
+  await place.says({ t1: 2, t2: 1 });
   await soon(async () => expect((await place.records()).map(({ metadata }) => metadata.name)).toEqual(["my-key-1", "my-key-2"]));
 }
 
@@ -168,6 +167,7 @@ test("a record that lost an annotation or a label stops the set and says so, and
 async function waiting(place: RotatingNamespace): Promise<Stored<Secret>> {
   await rotated(place);
   await place.putTargets(["10m", "10m"]);
+  await place.seen("t1", "t2");
   await place.putSource("three");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
   return (await place.records()).at(-1) ?? expect.fail();

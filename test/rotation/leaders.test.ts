@@ -31,9 +31,13 @@ test("a standby that has seen nothing for a while takes over, and believes its c
   await using place = await rotatingNamespace(cluster(), "standby");
   await using proxy = await startFaultProxy(cluster());
   const leader = await place.startOperator({ elects: false });
-  await place.putTargets(["12s", "0s"]);
+  // Long enough for all that happens before "two" is due.
+  await place.putTargets(["30s", "0s"]);
+  await place.seen("t1", "t2");
   await place.putSource("one");
   await place.holds({ t1: "one", t2: "one" });
+  // What is looked at below is counted: the leader has done what it has to do.
+  await place.says({ t1: 1, t2: 1 });
   const standby = await place.startOperator({ elects: false, kubeconfig: proxy.through(place.kubeconfig) });
   const cachedSecrets = (): number | undefined => standby.started.watches().find(({ resource, synced }) => resource === "secrets" && synced)?.objects;
   const looked = (): number => proxy.requests({ path: /\/secrets\/key-latest/ }).length;

@@ -145,6 +145,20 @@ export class RotatingNamespace extends OperatedNamespace {
     return (await this.get<RotationTarget>(RotationTarget, name))?.status ?? {};
   }
 
+  /** Waits until a run has seen these targets as they are declared now, and has ended: a status is written after everything else. */
+  async seen(...names: readonly string[]): Promise<void> {
+    for (const name of names)
+      await soon(async () => {
+        const { metadata, status } = (await this.get<RotationTarget>(RotationTarget, name)) ?? {};
+        expect(status?.observedGeneration).toBe(metadata?.generation);
+      });
+  }
+
+  /** Waits until the statuses of these targets say that they hold these versions: a status is written after everything else. */
+  async says(versions: Readonly<Record<string, number>>): Promise<void> {
+    for (const [name, seq] of Object.entries(versions)) await soon(async () => expect((await this.status(name)).currentVersion?.seq).toBe(seq));
+  }
+
   async condition(name: string, type: string): Promise<Condition | undefined> {
     const { conditions = [] } = await this.status(name);
     return conditions.find((condition) => condition.type === type);

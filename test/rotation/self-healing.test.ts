@@ -178,10 +178,12 @@ describe("the history", { concurrent: true }, () => {
     await using place = await rotatingNamespace(cluster(), "owners");
     const operator = await place.startOperator();
     await filled(place);
-    for (const record of await place.records()) {
-      expect(record.immutable).toBe(true);
-      expect(record.metadata.ownerReferences?.map(({ name }) => name).toSorted()).toEqual(["t1", "t2", "t3"]);
-    }
+    await soon(async () => {
+      for (const record of await place.records()) {
+        expect(record.immutable).toBe(true);
+        expect(record.metadata.ownerReferences?.map(({ name }) => name).toSorted()).toEqual(["t1", "t2", "t3"]);
+      }
+    });
     await operator.stop();
     for (const name of ["t1", "t2", "t3"]) await cluster().client.delete(RotationTarget, { namespace: place.namespace, name });
     await soon(async () => expect(await place.records()).toEqual([]));

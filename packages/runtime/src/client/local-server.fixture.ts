@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { TransportResponse } from "./transport.ts";
 
 /** For `expect.poll`: a busy machine may take its time. */
-export const patiently = { timeout: 30_000, interval: 5 } as const;
+export const patiently = { timeout: 300_000, interval: 5 } as const;
 
 /** A request as it arrived, with the number of its connection. */
 interface SeenRequest {

@@ -50,7 +50,7 @@ describe("when its owner", () => {
     const exited = once(child, "exit");
     const mine = (): string[] => readdirSync(place).filter((name) => existsSync(join(place, name, "pids/etcd")));
     // Looked for all the time: a cluster is starting only for a moment.
-    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 120_000, interval: 1 });
+    await vi.waitFor(() => expect(mine()).not.toEqual([]), { timeout: 300_000, interval: 1 });
     const [name = ""] = mine();
     child.kill("SIGKILL");
     await exited;

@@ -45,7 +45,7 @@ describe("a cluster with a real node", () => {
     await cluster().apply([pod("server", "while :; do echo hello | /bin/busybox nc -l -p 7000; done"), service]);
     await soon(async () => expect((await cluster().client.get(Pod, { namespace, name: "server" }))?.status?.phase).toBe("Running"));
     expect(await cluster().kubectl("exec", `--namespace=${namespace}`, "server", "--", "/bin/busybox", "hostname")).toBe("server\n");
-    await cluster().apply(pod("client", "until /bin/busybox nc $SERVER_SERVICE_HOST 70 </dev/null; do :; done; /bin/busybox sleep 600"));
+    await cluster().apply(pod("client", "until /bin/busybox nc $SERVER_SERVICE_HOST 70 </dev/null 2>/dev/null; do :; done; /bin/busybox sleep 600"));
     await soon(async () => expect(await cluster().kubectl("logs", `--namespace=${namespace}`, "client")).toBe("hello\n"));
   });
 

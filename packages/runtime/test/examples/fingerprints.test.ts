@@ -35,6 +35,7 @@ it("does what it says, with the rights that it declares, and ends cleanly", asyn
     env: { KUBECONFIG: kubeconfig, HOME: "/nonexistent" },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const exited = once(operator, "exit");
   try {
     await soon(async () => expect((await client.get(ConfigMap, { namespace, name: "site" }))?.data?.sha256).toMatch(/^[0-9a-f]{64}$/));
     await client.delete(ConfigMap, { namespace, name: "site" });
@@ -44,5 +45,5 @@ it("does what it says, with the rights that it declares, and ends cleanly", asyn
   } finally {
     operator.kill("SIGINT");
   }
-  expect(await once(operator, "exit")).toEqual([0, null]);
+  expect(await exited).toEqual([0, null]);
 });

@@ -25,6 +25,16 @@ async function someoneActs(fleet: Fleet): Promise<void> {
   await soon(() => expect(fleet.acts().length).toBeGreaterThan(before));
 }
 
+/**
+ * Nobody acts while another may: none of them has given the lease back, so between two lies what a lease outlasts the right to act. That holds however busy
+ * the machine is, and whoever had to step down for that.
+ */
+function expectTurns(fleet: Fleet): void {
+  const passed = handovers(fleet.acts());
+  expect(passed).not.toEqual([]);
+  expect(passed.filter(({ gapMs }) => gapMs < short.leaseDurationMs - short.renewDeadlineMs)).toEqual([]);
+}
+
 /** Two replicas, the first of which acts. */
 async function pair(fleet: Fleet): Promise<readonly [Replica, Replica]> {
   const first = await fleet.start();
@@ -57,15 +67,17 @@ describe("two replicas", { concurrent: true }, () => {
     const [first, second] = await pair(fleet);
     first.signal("SIGSTOP");
     await actsAgain(second);
-    const takenOverMs = second.acts()[0]?.atMs ?? 0;
+    const asked = (): number => first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length;
+    const before = asked();
     first.signal("SIGCONT");
+    await soon(() => expect(asked()).toBeGreaterThan(before + 1));
     await actsAgain(second);
-    await soon(() => expect(first.proxy.requests({ method: "GET", path: /leases\/replica-pulse$/ }).length).toBeGreaterThan(2));
-    // What was sent before the pause may be written down after it.
-    expect(first.acts().filter(({ atMs }) => atMs > takenOverMs)).toEqual([]);
     expect(first.running).toBe(true);
     second.signal("SIGKILL");
+    await second.exited;
     await actsAgain(first);
+    // While the other acted the first one did not: what it did when it went on would be between two acts of the other.
+    expectTurns(fleet);
   });
 
   test("a container that is started again in its pod takes its Lease at once, and no other process of the pod does while the first one is there", async () => {
@@ -89,71 +101,64 @@ describe("two replicas", { concurrent: true }, () => {
     const [first, second] = await pair(fleet);
     const cut = first.cutOff(how);
     await actsAgain(second);
-    const before = first.acts().length;
     await actsAgain(second);
-    expect(first.acts()).toHaveLength(before);
     expect(first.running).toBe(true);
     cut.undo();
     second.signal("SIGKILL");
+    await second.exited;
     await actsAgain(first);
-    const [there, back] = handovers(fleet.acts());
-    expect(there?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
-    expect(back?.gapMs).toBeGreaterThan(short.leaseDurationMs - short.renewDeadlineMs);
+    expectTurns(fleet);
+    expect(new Set(handovers(fleet.acts()).map(({ to }) => to.replica))).toEqual(new Set([first.name, second.name]));
   });
 });
 
-test(
-  "three replicas, killed, paused and cut off at random: never two at once, and always one again",
-  { concurrent: true, timeout: 400_000 },
-  async ({ annotate }) => {
-    const seed = Number(process.env["KEYTURN_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-    await annotate(`seed ${seed}`);
-    const random = seededRandom(seed);
-    await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
-    for (let i = 0; i < 3; i++) await fleet.start();
-    await soon(() => expect(fleet.acts().length).toBeGreaterThan(10));
+test("three replicas, killed, paused and cut off at random: never two at once, and always one again", { concurrent: true }, async ({ annotate }) => {
+  const seed = Number(process.env["SEED"] ?? 1);
+  await annotate(`seed ${seed}`);
+  const random = seededRandom(seed);
+  await using fleet = await Fleet.open(cluster(), { ...oneKey, leaseTimes: short });
+  for (let i = 0; i < 3; i++) await fleet.start();
+  await soon(() => expect(fleet.acts().length).toBeGreaterThan(10));
 
-    const faults = { kill: 0, pause: 0, cut: 0 };
-    const lasting: (() => void)[] = [];
-    const actor = (): Replica | undefined => fleet.replicas.find(({ name }) => name === fleet.acts().toSorted((a, b) => b.atMs - a.atMs)[0]?.replica);
-    for (let i = 0; i < 12; i++) {
-      const living = fleet.replicas.filter(({ running }) => running);
-      // Mostly whoever acts, because that is where it hurts.
-      const acting = actor();
-      const victim = living.find((replica) => replica === acting && random() < 0.85) ?? living[Math.floor(random() * living.length)];
-      const type = (["kill", "pause", "cut"] as const)[Math.floor(random() * 3)] ?? "kill";
-      faults[type]++;
-      if (type === "kill") {
-        victim?.signal("SIGKILL");
-        await fleet.start();
-      } else if (type === "pause") {
-        victim?.signal("SIGSTOP");
-        lasting.push(() => victim?.signal("SIGCONT"));
-      } else {
-        const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
-        lasting.push(() => cut?.undo());
-      }
-      // Faults of several replicas overlap, or do not; one replica is always free of them. They end before the lease does, or after somebody else has it.
-      await delay(random() * 2_500);
-      const atMost = Math.floor(random() * 3);
-      while (lasting.length > atMost) lasting.shift()?.();
-      if (random() < 0.5) await someoneActs(fleet);
+  const faults = { kill: 0, pause: 0, cut: 0 };
+  const lasting: (() => void)[] = [];
+  const actor = (): Replica | undefined => fleet.replicas.find(({ name }) => name === fleet.acts().toSorted((a, b) => b.atMs - a.atMs)[0]?.replica);
+  for (let i = 0; i < 12; i++) {
+    const living = fleet.replicas.filter(({ running }) => running);
+    // Mostly whoever acts, because that is where it hurts.
+    const acting = actor();
+    const victim = living.find((replica) => replica === acting && random() < 0.85) ?? living[Math.floor(random() * living.length)];
+    const type = (["kill", "pause", "cut"] as const)[Math.floor(random() * 3)] ?? "kill";
+    faults[type]++;
+    if (type === "kill") {
+      victim?.signal("SIGKILL");
+      await victim?.exited;
+      await fleet.start();
+    } else if (type === "pause") {
+      victim?.signal("SIGSTOP");
+      lasting.push(() => victim?.signal("SIGCONT"));
+    } else {
+      const cut = victim?.cutOff(cutOffs[Math.floor(random() * cutOffs.length)] ?? "silence");
+      lasting.push(() => cut?.undo());
     }
-    for (const end of lasting) end();
-    await someoneActs(fleet);
-    const leader = actor();
-    faults.kill++;
-    leader?.signal("SIGKILL");
-    await leader?.exited;
-    await someoneActs(fleet);
+    // Faults of several replicas overlap, or do not; one replica is always free of them. They end before the lease does, or after somebody else has it.
+    await delay(random() * 2_500);
+    const atMost = Math.floor(random() * 3);
+    while (lasting.length > atMost) lasting.shift()?.();
+    if (random() < 0.5) await someoneActs(fleet);
+  }
+  for (const end of lasting) end();
+  await someoneActs(fleet);
+  const leader = actor();
+  faults.kill++;
+  leader?.signal("SIGKILL");
+  await leader?.exited;
+  await someoneActs(fleet);
 
-    // Nobody gave a lease back, so each handover needs at least what a lease outlasts the right to act.
-    const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
-    await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
-    expect(margins).not.toEqual([]);
-    expect(margins.filter((gapMs) => gapMs < short.leaseDurationMs - short.renewDeadlineMs)).toEqual([]);
-    // Whoever we did not kill is still there.
-    const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
-    expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
-  },
-);
+  const margins = handovers(fleet.acts()).map(({ gapMs }) => gapMs);
+  await annotate(`${JSON.stringify(faults)}, ${margins.length} handovers, shortest after ${Math.round(Math.min(...margins))} ms`);
+  expectTurns(fleet);
+  // Whoever we did not kill is still there.
+  const ends = await Promise.all(fleet.replicas.filter(({ running }) => !running).map(({ exited }) => exited));
+  expect(ends).toEqual(Array.from({ length: faults.kill }, () => "SIGKILL"));
+});

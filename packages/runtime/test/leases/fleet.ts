@@ -119,11 +119,10 @@ export class Fleet implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const replica of this.replicas) {
-      replica.signal("SIGKILL");
-      await replica.exited;
-      await replica.proxy.stop();
-    }
+    // All of them, whatever is wrong with one: what is left would be in the way of other tests.
+    for (const replica of this.replicas) replica.signal("SIGKILL");
+    await Promise.all(this.replicas.map(({ exited }) => exited));
     rmSync(this.#folder, { recursive: true });
+    await Promise.all(this.replicas.map(({ proxy }) => proxy.stop()));
   }
 }

@@ -21,8 +21,9 @@ const pulse: ControllerDefinition = {
     const { pulse_key: gauge } = metricsOf(scope.metrics, { pulse_key: { type: "gauge", help: "1 for a key that is acted on.", labels: ["key"] } });
     const show = scope.show<true>({ show: (key) => gauge.set({ key }, 1), hide: (key) => gauge.remove({ key }) });
     return async ({ key, client, signal }) => {
+      const beganMs = nowMs();
       show(key, true);
-      note({ key, type: "run", atMs: nowMs() });
+      note({ key, type: "run", atMs: beganMs });
       await sleep(systemClock, 25, signal);
       const sentMs = nowMs();
       const trace = { metadata: { namespace, name: `pulse-${key}` }, data: { replica: name, sentMs: String(sentMs) } };

@@ -55,8 +55,15 @@ class History implements AsyncDisposable {
     return new History(createHttpTransport(await loadConfig({ kubeconfig: adminKubeconfig, env: {} })), namespace);
   }
 
-  /** In the server's own order. */
-  get stored(): readonly HistoryEntry[] {
+  /** All until now, in the server's own order. Leases and writes come in two watches, of which one may be behind: the Lease that is renewed next shows that it is not. */
+  async stored(): Promise<readonly HistoryEntry[]> {
+    const last = this.#inOrder().at(-1);
+    const isLater = (entry: HistoryEntry): boolean => (compareResourceVersions(entry.resourceVersion, last?.resourceVersion ?? "0") ?? 0) > 0;
+    await soon(() => expect(this.#stored.some((entry) => entry.type === "holder" && isLater(entry))).toBe(true));
+    return this.#inOrder().filter((entry) => !isLater(entry));
+  }
+
+  #inOrder(): readonly HistoryEntry[] {
     return this.#stored.toSorted((a, b) => compareResourceVersions(a.resourceVersion, b.resourceVersion) ?? 0);
   }
 
@@ -109,9 +116,10 @@ test("every write is the Lease holder's, though writes are stalled, wait for soc
   second.signal("SIGCONT");
   await writes(first);
 
-  const { stored } = history;
+  const stored = await history.stored();
   const holders = stored.filter(({ type }) => type === "holder").map(({ who }) => who);
-  expect(holders.filter((who, index) => who !== holders[index - 1])).toHaveLength(3);
+  // A machine that is busy may have let it pass on once more.
+  expect(holders.filter((who, index) => who !== holders[index - 1]).length).toBeGreaterThanOrEqual(3);
   expect(withoutLease(stored, fleet.replicas)).toEqual([]);
 });
 

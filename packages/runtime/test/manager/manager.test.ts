@@ -19,7 +19,7 @@ import {
 } from "@keyturn/runtime";
 import { startFaultProxy } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const signal = new AbortController().signal;
 
@@ -104,7 +104,7 @@ test("a controller whose CRD is not installed waits, starts when it appears, and
   await cluster().apply(gadgetDefinition);
   await cluster().apply([{ apiVersion: "manager.test/v1", kind: "Gadget", metadata: { namespace, name: "one" } }]);
   await soon(() => expect(gadgets.runs).toContain("one"));
-  expect(states(running)).toEqual(["active", "active"]);
+  await soon(() => expect(states(running)).toEqual(["active", "active"]));
 });
 
 test("a right that is missing is named, in watches and in elections, and granting it is enough", async () => {
@@ -137,6 +137,7 @@ test("a right that is missing is named, in watches and in elections, and grantin
 test("an API server that is away, at the start or later, is waited for, and nothing that happened is missed", async () => {
   const namespace = await cluster().namespace("manager");
   const { definition, runs } = noting("configmaps", ConfigMap, namespace);
+  onTestFinished(() => cluster().apiServer.start());
   await cluster().apiServer.kill();
   await using running = await run(cluster().adminKubeconfig, [definition], namespace);
   await soon(() => expect(running.log.join("")).toContain("the API server does not answer as it should"));
@@ -153,7 +154,7 @@ test("an API server that is away, at the start or later, is waited for, and noth
 
 test("a key is not run again before the cache shows what it wrote, however late that is", async () => {
   const namespace = await cluster().namespace("manager");
-  const proxy = await startFaultProxy(cluster());
+  await using proxy = await startFaultProxy(cluster());
   const seen: string[] = [];
   const written: string[] = [];
   let enqueue: () => void = () => {};
@@ -185,8 +186,10 @@ test("a key is not run again before the cache shows what it wrote, however late 
   stall.undo();
   // Asked for all the time, it counts on without ever seeing or writing a number twice.
   const asking = setInterval(enqueue, 1);
-  await soon(() => expect(written.at(-1)).toBe("20"));
-  clearInterval(asking);
+  try {
+    await soon(() => expect(written.at(-1)).toBe("20"));
+  } finally {
+    clearInterval(asking);
+  }
   expect(written).toEqual(Array.from({ length: 20 }, (_, i) => String(i + 1)));
-  await proxy.stop();
 });

@@ -21,7 +21,7 @@ import {
 } from "@keyturn/runtime";
 import { createAuthority, issueCertificate } from "@keyturn/runtime/testing";
 import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 
 const cluster = useSharedApiServer();
@@ -95,6 +95,11 @@ test("four controllers with all their writes in a slow webhook do not delay the 
   await using webhook = await startSlowWebhook();
   const namespace = await cluster().namespace("slow-webhook");
   await cluster().apply([configurationOf(webhook, namespace)]);
+  onTestFinished(() =>
+    cluster()
+      .kubectl("delete", "validatingwebhookconfiguration", namespace)
+      .then(() => {}),
+  );
   const { client } = cluster();
   // The API server learns of it a moment later.
   const probe = (name: string): Promise<unknown> => client.create(ConfigMap, { metadata: { namespace, name } }, { dryRun: true });
@@ -137,6 +142,11 @@ test("four controllers with all their writes in a slow webhook do not delay the 
   });
   const stop = new AbortController();
   const ended = manager.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await ended;
+    transport.close();
+  });
 
   for (const name of slowNames) for (let index = 0; index < 2 * workers; index++) scopes.get(name)?.enqueue(`${name}-${index}`);
   await soon(() => expect(slowWrites()).toBe(slowNames.length * workers));
@@ -150,8 +160,4 @@ test("four controllers with all their writes in a slow webhook do not delay the 
     const { items } = await client.list(ConfigMap, { namespace });
     expect(items.filter(({ metadata }) => slowNames.some((name) => metadata.name.startsWith(`${name}-`)))).toHaveLength(4 * 2 * workers);
   });
-  stop.abort();
-  await ended;
-  transport.close();
-  await cluster().kubectl("delete", "validatingwebhookconfiguration", namespace);
 });

@@ -44,7 +44,7 @@ test("a series is one Event with a count", async () => {
   events.record(event);
   await soon(async () => expect(await notes("Repeated")).toHaveLength(1));
   for (let i = 0; i < 6; i++) events.record(event);
-  await all.close(AbortSignal.timeout(60_000));
+  await all.close(AbortSignal.timeout(300_000));
   expect(await notes("Repeated")).toMatchObject([{ series: { count: 7 }, reportingController: "keyturn.io/jwks", type: "Warning", note: "again" }]);
   expect(await cluster().kubectl("get", "events", "-n", "default", "--field-selector", "reason=Repeated")).toContain("again");
   expect(lines).toEqual([]);
@@ -62,7 +62,7 @@ test("Events about cluster-scoped objects with odd names and long texts are take
     action: "a".repeat(200),
     message: "é".repeat(3000),
   });
-  await all.close(AbortSignal.timeout(60_000));
+  await all.close(AbortSignal.timeout(300_000));
   expect(await notes("ClusterScoped")).toHaveLength(1);
   expect(await notes("Odd")).toHaveLength(1);
   expect(await cluster().kubectl("describe", "namespace", "default")).toBeDefined();
@@ -72,6 +72,6 @@ test("Events about cluster-scoped objects with odd names and long texts are take
 test("an Event in a namespace that is not there is dropped and counted", async () => {
   const all = recorder();
   all.forController("jwks").record({ kind: ConfigMap, object: { namespace: "nowhere", name: "a" }, type: "Normal", reason: "Lost", message: "lost" });
-  await all.close(AbortSignal.timeout(60_000));
+  await all.close(AbortSignal.timeout(300_000));
   expect(await metrics.text()).toContain('runtime_events_dropped_total{cause="refused"} 1');
 });

@@ -100,7 +100,7 @@ test("no planted secret is in logs, errors, Events, metrics, conditions or probe
     logger.info({ object: secretObject, items: [secretObject], jwk, password, token, clientSecret, bytes: Buffer.from(password) }, "objects");
     logger.info({ map: new Map([["client_secret", clientSecret]]), url: new URL(`https://u:${password}@h/`) }, "others");
   }
-  await recorder.close(AbortSignal.timeout(60_000));
+  await recorder.close(AbortSignal.timeout(300_000));
 
   const conditions = sentences().flatMap((message) => setCondition([], { type: "Ready", status: "False", reason: "Planted", message }, 0));
   const watches = sentences().map(

@@ -5,7 +5,7 @@ import { request as send } from "node:https";
 import { policyRules, scrapeAccess, ServiceAccount } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 const cluster = useCluster();
 const place = { namespace: "scrapes" } as const;
@@ -41,6 +41,7 @@ it("shows them to a token that may, not to one that may not, is wrong or has gon
 
   // Each token is known for a while; these have never been shown.
   const [later, gone] = [await tokens(), await tokens()];
+  onTestFinished(() => cluster().apiServer.start());
   await cluster().apiServer.kill();
   expect(await scrape(metricsUrl, later.allowed)).toBe("503 the API server could not be asked about the token");
   await cluster().apiServer.start();

@@ -12,7 +12,7 @@ async function ended(program: string): Promise<{ readonly code: unknown; readonl
   const source = `import { ConfigMap, runOperator, stopSignal } from ${JSON.stringify(entry)};\n${program}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 120_000,
+    timeout: 300_000,
     killSignal: "SIGKILL",
   });
   const [exit, ...written] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);

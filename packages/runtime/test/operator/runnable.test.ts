@@ -31,8 +31,8 @@ it("sees what the controllers see without a watch of its own, also where another
   });
   const start = (index: number) =>
     startOperator({ kubeconfig, controllers: [digestController(namespace)], runnables: [runnable(index)], leaderElection: { namespace } });
-  const first = await start(0);
-  const second = await start(1);
+  await using first = await start(0);
+  await using second = await start(1);
   await cluster().client.create(Secret, { metadata: { namespace, name: "one", labels: { digest: "yes" } }, data: { a: "MQ==" } });
   await soon(() => expect(seen.map((names) => names.includes(`${namespace}/one`))).toEqual([true, true]));
   await second.stop();

@@ -1,6 +1,6 @@
 // Declared access against a real authorizer: the generated RBAC gives exactly it, and what is missing is named.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { useSharedApiServer } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { fixedCredentials } from "../../src/client/auth/credentials.ts";
 import type { Client } from "../../src/client/client.ts";
 import { ConfigMap, Namespace, Secret } from "../../src/client/builtin-kinds.ts";
@@ -65,15 +65,15 @@ test("the generated objects give an operator for the whole cluster all it declar
       accessIn: own.accessIn,
     }),
   );
-  await expect.poll(() => missing(client, [...access, ...own.access])).toEqual([]);
-  await expect.poll(() => missing(client, own.accessIn.operator ?? [], ["operator"])).toEqual([]);
+  await soon(async () => expect(await missing(client, [...access, ...own.access])).toEqual([]));
+  await soon(async () => expect(await missing(client, own.accessIn.operator ?? [], ["operator"])).toEqual([]));
   expect(await missing(client, [{ kind: Secret, verbs: ["delete"], why }])).toEqual(["delete secrets in the cluster"]);
 });
 
 test("and one that is limited to namespaces nothing beyond them", async () => {
   const client = await serviceAccount("limited");
   await cluster().apply(rbacObjects({ name: "limited", serviceAccount: { namespace: "operator", name: "limited" }, access, namespaces: ["shop"] }));
-  await expect.poll(() => missing(client, access, ["shop"])).toEqual([]);
+  await soon(async () => expect(await missing(client, access, ["shop"])).toEqual([]));
   expect(await missing(client, [{ kind: Secret, verbs: ["get"], why }], ["shop", "web"])).toEqual(["get secrets in namespace web"]);
   expect(await missing(client, [{ kind: Secret, verbs: ["list"], why }])).toEqual(["list secrets in the cluster"]);
 });

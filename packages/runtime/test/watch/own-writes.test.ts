@@ -6,7 +6,7 @@ import { startFaultProxy, startOperator } from "@keyturn/runtime/testing";
 import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { trackAnswers, type WriteRecord } from "../../src/controller/run.ts";
 import { clusterFilesIn } from "../../src/testing/cluster/cluster-access.ts";
-import { WatchedCluster } from "./watched-cluster.ts";
+import { impatient, patient, WatchedCluster } from "./watched-cluster.ts";
 
 const cluster = useCluster();
 
@@ -21,7 +21,7 @@ const recordOf = ({ metadata: { namespace = "", name, uid, resourceVersion, labe
 
 describe("own writes", () => {
   it("are in the cache once whenObserved resolves, and it does not while the watch stands still", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const namespace = await cluster().namespace("own");
     const cache = world.caches.watch(ConfigMap, { namespace });
     world.start();
@@ -48,7 +48,7 @@ describe("own writes", () => {
   });
 
   it("do not wait in a watch by a field selector for what it does not select: neither event nor bookmark has to come", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const namespace = await cluster().namespace("selected");
     const cache = world.caches.watch(Secret, { namespace, fields: "type=kubernetes.io/tls", only: "metadata" });
     world.start();
@@ -120,7 +120,7 @@ describe("own writes", () => {
   });
 
   it("are seen of Leases and Events, of which the API server has caches of another kind or none", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const namespace = await cluster().namespace("kinds");
     const leases = world.caches.watch(Lease, { namespace });
     const events = world.caches.watch(Event, { namespace });
@@ -140,7 +140,7 @@ describe("own writes", () => {
   it("hold nothing up after a restore from a backup, and the cache shows what was restored", async () => {
     const { apiServer, etcd, client, folder } = cluster();
     const { etcdData } = clusterFilesIn(folder);
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), impatient);
     const namespace = await cluster().namespace("restore");
     const kept = await client.create(ConfigMap, { metadata: { namespace, name: "kept" }, data: { state: "old" } });
     const cache = world.caches.watch(ConfigMap, { namespace });

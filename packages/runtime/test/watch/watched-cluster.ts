@@ -10,15 +10,14 @@ import type { WatchLimits } from "../../src/watch/watch-limits.ts";
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 
-/** Impatient limits, so that a test sees in seconds what takes minutes in earnest; small pages, so that there are several. */
-const impatient: Partial<WatchLimits> = {
-  listStallMs: 1_500,
-  quietMs: 1_500,
-  stableMs: 1_000,
-  firstBackoffMs: 50,
-  maxBackoffMs: 500,
-  pageSize: 50,
-};
+/** So that a test sees in seconds what takes minutes in earnest; small pages, so that there are several. */
+const quick: Partial<WatchLimits> = { stableMs: 1_000, firstBackoffMs: 50, maxBackoffMs: 500, pageSize: 50 };
+
+/** Gives up what stands still, also where that is only a busy machine: for tests in which it does not matter how often. */
+export const impatient: Partial<WatchLimits> = { ...quick, listStallMs: 1_500, quietMs: 1_500 };
+
+/** Gives nothing up, so that only what a test does can bring a watch to begin again. */
+export const patient: Partial<WatchLimits> = { ...quick, listStallMs: 600_000, quietMs: 600_000 };
 
 /** A proxy and the caches behind it. */
 export class WatchedCluster implements AsyncDisposable {
@@ -36,10 +35,10 @@ export class WatchedCluster implements AsyncDisposable {
   }
 
   /** `kubeconfig`: whose rights the caches have; default the administrator's. */
-  static async open(cluster: ClusterAccess, kubeconfig = cluster.adminKubeconfig): Promise<WatchedCluster> {
+  static async open(cluster: ClusterAccess, limits: Partial<WatchLimits>, kubeconfig = cluster.adminKubeconfig): Promise<WatchedCluster> {
     const proxy = await startFaultProxy(cluster);
     const transport = createHttpTransport(await loadConfig({ kubeconfig: proxy.through(kubeconfig), env: {} }));
-    const caches = createCaches({ transport, clock: systemClock, random: seededRandom(7), log: silent, limits: impatient });
+    const caches = createCaches({ transport, clock: systemClock, random: seededRandom(7), log: silent, limits });
     return new WatchedCluster(cluster, proxy, { caches, close: () => transport.close() });
   }
 

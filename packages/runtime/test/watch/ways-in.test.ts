@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import type { Change } from "../../src/cache/cache.ts";
 import { watchSource } from "../../src/watch/reflector.ts";
-import { WatchedCluster } from "./watched-cluster.ts";
+import { impatient, patient, WatchedCluster } from "./watched-cluster.ts";
 
 const cluster = useSharedApiServer();
 
@@ -20,7 +20,7 @@ async function makeObjects(kind: typeof ConfigMap | typeof ServiceAccount, count
 
 describe("ways in", () => {
   it("takes the WatchList where there is one: no list is made", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const namespace = await makeObjects(ConfigMap, 120);
     const cache = world.caches.watch(ConfigMap, { namespace });
     world.start();
@@ -29,7 +29,7 @@ describe("ways in", () => {
   });
 
   it.each([400, 422] as const)("lists in pages where the server answers %i", async (status) => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     world.proxy.inject(refuseSendInitialEvents({ status }));
     const namespace = await makeObjects(ConfigMap, 120);
     const cache = world.caches.watch(ConfigMap, { namespace });
@@ -41,19 +41,20 @@ describe("ways in", () => {
   });
 
   it("lists in pages where the end bookmark never comes", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), impatient);
     world.proxy.inject(withholdEndBookmark());
     const namespace = await makeObjects(ServiceAccount, 120);
     const cache = world.caches.watch(ServiceAccount, { namespace });
     world.start();
     await world.whenEqual(cache, ServiceAccount, namespace);
-    expect(world.proxy.requests({ path: /limit=50/ })).toHaveLength(3);
+    // A page for which a busy machine takes its time is asked for again.
+    expect(world.proxy.requests({ path: /limit=50/ }).length).toBeGreaterThanOrEqual(3);
   });
 });
 
 describe("while away", () => {
   it("deletes and recreations are seen as what they are, and what stayed is no change", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const { client } = cluster();
     const namespace = await makeObjects(ConfigMap, 4);
     const cache = world.caches.watch(ConfigMap, { namespace });
@@ -85,7 +86,7 @@ describe("watches that cannot be", () => {
     const namespace = await makeObjects(ConfigMap, 1);
     const serviceAccount = { namespace, name: "operator" };
     const kubeconfig = await cluster().kubeconfigFor({ serviceAccount, rules: [] });
-    await using world = await WatchedCluster.open(cluster(), kubeconfig);
+    await using world = await WatchedCluster.open(cluster(), patient, kubeconfig);
     const cache = world.caches.watch(ConfigMap, { namespace });
     const secrets = world.caches.watch(Secret, { whole: true });
     world.start();
@@ -98,7 +99,7 @@ describe("watches that cannot be", () => {
   });
 
   it("wait for a kind that is not installed yet and start when it is", async () => {
-    await using world = await WatchedCluster.open(cluster());
+    await using world = await WatchedCluster.open(cluster(), patient);
     const Gizmo = defineKind({ group: "watch.example.com", version: "v1", kind: "Gizmo", plural: "gizmos", namespaced: true });
     const cache = world.caches.watch(Gizmo);
     world.start();

@@ -1,12 +1,12 @@
 // Random stories of people who edit a spec while keys come and go: a key that was promised until some time is there until then, unless it is revoked.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { fixedCertificates, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 
 const sources = ["tls", "next"] as const;
-const pool = Array.from({ length: 5 }, () => {
-  const { certificate, privateKey } = makeCertificate();
+const pool = Array.from({ length: 5 }, (_, index) => {
+  const [{ certificate, privateKey }] = fixedCertificates("p256", index);
   return secretData(certificate, privateKey);
 });
 

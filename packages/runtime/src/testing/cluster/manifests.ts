@@ -4,7 +4,7 @@ import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { isApiError } from "../../client/api-error.ts";
 import type { Client } from "../../client/client.ts";
-import { type Kind, type KubeObject, objectPath, type Stored } from "../../client/kind.ts";
+import { apiVersionOf, collectionPath, type Kind, type KubeObject, objectPath, type Stored } from "../../client/kind.ts";
 import { systemClock } from "../../clock.ts";
 
 /** Manifests to apply: YAML of one or more documents, or objects. `List`s are taken apart. */
@@ -24,7 +24,7 @@ export async function applyManifests(client: Client, manifests: Manifests): Prom
     if (!name) throw new Error(`applying a ${object.kind}: it has no metadata.name`);
     const placed = kind.namespaced ? { ...object, metadata: { ...object.metadata, namespace } } : object;
     applied.push(await client.apply(kind, placed, { fieldManager, force: true }));
-    if (object.kind === "CustomResourceDefinition") await established(client, objectPath(kind, { name }));
+    if (object.kind === "CustomResourceDefinition") await served(client, objectPath(kind, { name }));
   }
   return applied;
 }
@@ -80,13 +80,40 @@ async function resourcesAt(client: Client, path: string): Promise<z.infer<typeof
 }
 
 const conditionSchema = z.object({ type: z.string(), status: z.string() });
-/** The server writes `null` where a CRD has no conditions yet. */
-const conditionsSchema = z.object({ status: z.object({ conditions: z.array(conditionSchema).nullish() }).optional() });
+const definitionSchema = z.object({
+  spec: z.object({
+    group: z.string(),
+    names: z.object({ kind: z.string(), plural: z.string() }),
+    scope: z.string(),
+    versions: z.array(z.object({ name: z.string(), served: z.boolean() })),
+  }),
+  /** The server writes `null` where a CRD has no conditions yet. */
+  status: z.object({ conditions: z.array(conditionSchema).nullish() }).optional(),
+});
 
-async function established(client: Client, path: string): Promise<void> {
+/** The API server says that a CRD is established a moment before it serves the kind, and discovery shows it another moment later. */
+async function served(client: Client, path: string): Promise<void> {
   for (;;) {
-    const { status } = conditionsSchema.parse(await client.request({ method: "GET", path }));
-    if (status?.conditions?.some(({ type, status }) => type === "Established" && status === "True")) return;
+    const { spec, status } = definitionSchema.parse(await client.request({ method: "GET", path }));
+    if (status?.conditions?.some(({ type, status }) => type === "Established" && status === "True")) {
+      const { group, names, scope, versions } = spec;
+      const { kind, plural } = names;
+      for (const { name: version, served: isServed } of versions)
+        if (isServed) await answered(client, { group, version, kind, plural, namespaced: scope !== "Cluster" });
+      return;
+    }
     await delay(pollMs);
   }
+}
+
+async function answered(client: Client, kind: Kind): Promise<void> {
+  for (;;) {
+    const isListed = (await resourcesAt(client, `/apis/${apiVersionOf(kind)}`)).some(({ name }) => name === kind.plural);
+    if (isListed && (await client.request({ method: "GET", path: `${collectionPath(kind)}?limit=1` }).catch(notServed))) return;
+    await delay(pollMs);
+  }
+}
+
+function notServed(error: unknown): undefined {
+  if (!isApiError(error, "NotFound")) throw error;
 }

@@ -11,20 +11,22 @@ export const groupsFile = "cgroups";
 
 /**
  * Waits for the end of its standard input, which only the owner holds open. The kernel closes it even after a SIGKILL.
- * Each process leads a group of its own, so its children end with it. SIGKILL also ends what is stopped (SIGSTOP). The wait is bounded, because a machine whose first process reaps no orphans shows them for ever.
+ * Each process leads a group of its own, so its children end with it. SIGKILL also ends what is stopped (SIGSTOP). A zombie has ended: a machine whose first
+ * process reaps no orphans shows them for ever. What a busy machine takes its time to end is waited for; the wait has an end all the same.
  */
 const watchdogScript = `
 folder=$1
+runs() { kill -0 "$1" 2>/dev/null && ! grep -q ') Z ' "/proc/$1/stat" 2>/dev/null; }
 while read -r line; do :; done
 : > "$folder/closing"
 for file in "$folder"/pids/*; do [ -f "$file" ] && kill -s KILL -- "-$(cat "$file")" 2>/dev/null; done
 tries=0
 for file in "$folder"/pids/*; do
-  while [ -f "$file" ] && [ $tries -lt 40 ] && kill -0 "$(cat "$file")" 2>/dev/null; do tries=$((tries + 1)); sleep 0.05; done
+  while [ -f "$file" ] && [ $tries -lt 1200 ] && runs "$(cat "$file")"; do tries=$((tries + 1)); sleep 0.05; done
 done
 tries=0
 [ -f "$folder/${groupsFile}" ] && while read -r group; do
-  while [ -d "$group" ] && [ $tries -lt 100 ]; do
+  while [ -d "$group" ] && [ $tries -lt 1200 ]; do
     find "$group" -depth -type d -exec rmdir {} \\; 2>/dev/null
     [ -d "$group" ] && { tries=$((tries + 1)); sleep 0.05; }
   done

@@ -40,11 +40,21 @@ export interface Disturbance extends Disposable {
   undo(): void;
 }
 
+const portAttempts = 5;
+
 /** Starts a proxy in front of the cluster in `folder`. Bearer tokens and client certificates work through it as they do without. */
 export async function startFaultProxy({ folder }: { readonly folder: string }): Promise<FaultProxy> {
-  const proxy = new FaultProxy(folder, await freePort());
-  await proxy.listen();
-  return proxy;
+  for (let attempt = 1; ; attempt++) {
+    const proxy = new FaultProxy(folder, await freePort());
+    try {
+      await proxy.listen();
+      return proxy;
+    } catch (error) {
+      await proxy.stop();
+      // Between our look and now somebody else may have taken the port.
+      if (attempt === portAttempts) throw error;
+    }
+  }
 }
 
 /** A running fault proxy. */
@@ -170,7 +180,8 @@ export class FaultProxy implements AsyncDisposable {
   #accept(socket: Socket): void {
     const port = socket.remotePort ?? 0;
     this.#sockets.set(port, socket);
-    socket.once("close", () => this.#sockets.delete(port));
+    // The port may be another connection's by now.
+    socket.once("close", () => void (this.#sockets.get(port) === socket && this.#sockets.delete(port)));
     this.#tls.emit("connection", socket);
   }
 

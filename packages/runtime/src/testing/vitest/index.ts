@@ -37,4 +37,4 @@ export function soonWithin(defaultMs: number): Soon {
 }
 
 /** For things that happen at once. Only what never happens takes this long: the machine may be busy with something else. */
-export const soon: Soon = soonWithin(120_000);
+export const soon: Soon = soonWithin(300_000);
