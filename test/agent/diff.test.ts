@@ -6,7 +6,6 @@ import { type KeyturnProcess, runKeyturn, startKeyturn } from "../support/keytur
 import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 
 const cluster = useSharedCluster();
-const timeout = 240_000;
 
 /** What it prints; it exits with 1 if something differs. */
 async function diff(world: AgentNamespace, differs: boolean, ...args: readonly string[]): Promise<string> {
@@ -46,7 +45,7 @@ function follow({ namespace }: AgentNamespace, kubeconfig: string, ...args: read
   return keyturn;
 }
 
-test("--watch prints the whole again after each change, and Ctrl-C ends it with exit code 0", { timeout }, async () => {
+test("--watch prints the whole again after each change, and Ctrl-C ends it with exit code 0", async () => {
   const world = await AgentNamespace.make(cluster(), "diff-watch");
   await world.put("web-1", certificateFor("one.test"));
   const first = await world.publish();
@@ -67,7 +66,7 @@ test("--watch prints the whole again after each change, and Ctrl-C ends it with 
   expect(keyturn.output.err).toBe("");
 });
 
-test("--watch -o json writes a line for each change", { timeout }, async () => {
+test("--watch -o json writes a line for each change", async () => {
   const world = await AgentNamespace.make(cluster(), "diff-lines");
   await world.put("web-1", certificateFor("one.test"));
   const keyturn = follow(world, cluster().adminKubeconfig, "-o", "json");
@@ -79,7 +78,7 @@ test("--watch -o json writes a line for each change", { timeout }, async () => {
   expect(await keyturn.exit).toBe(0);
 });
 
-test("--watch ends well also when Ctrl-C comes while a question is under way", { timeout }, async () => {
+test("--watch ends well also when Ctrl-C comes while a question is under way", async () => {
   const world = await AgentNamespace.make(cluster(), "diff-slow");
   await using proxy = await startFaultProxy(cluster());
   const question = { path: /\/secretchecksums/, watch: false };

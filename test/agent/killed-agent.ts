@@ -64,8 +64,9 @@ await runAgent(
       signedOnly: false,
     },
     members: { rules: { versionAnnotations: [defaultVersionAnnotation] }, selection: secretSelection("tls", undefined) },
-    notice: { type: "command", words: settings.command, timeoutMs: 30_000 },
-    pauseMs: 1000,
+    notice: { type: "command", words: settings.command, timeoutMs: 300_000 },
+    // The next agent begins anew as soon as this one is dead: on a busy machine nginx takes its time to read what it was told of.
+    pauseMs: 5000,
     maxStalenessMs: 0,
     verifyEveryMs: 600_000,
     shareAbove: 1000,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { AgentNamespace, certificateFor } from "./agent-namespace.ts";
 import type { KilledAgentSettings } from "./killed-agent.ts";
 import { smallDisk } from "./small-disk.ts";
@@ -30,6 +30,7 @@ async function runKilledAgent(settings: KilledAgentSettings, compileCache: strin
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "ignore"], env });
   const ended = once(child, "exit");
+  onTestFinished(() => void child.kill("SIGKILL"));
   // A line that says so comes when the promotion is over and the gateway was notified.
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.includes("what is served is what should be")) child.kill("SIGTERM");
@@ -82,7 +83,7 @@ test("on a full disk what was served is served; with space again, the change is"
   const agent = await world.start({
     folder,
     disk,
-    notice: { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 },
+    notice: { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 300_000 },
   });
   await soon(async () => expect(await agent.status()).toMatchObject({ state: "verified" }));
   const gateway = await startTlsGateway(gatewayFiles, folder, hosts);

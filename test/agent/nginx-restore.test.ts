@@ -29,7 +29,7 @@ test("etcd is restored from a backup", { timeout: 900_000 }, async () => {
   const world = await AgentNamespace.in(cluster(), place.namespace);
   await place.startOperator();
   const [folder, gatewayFiles, backup] = [await temporaryFolder(), await gatewayFolder(), await temporaryFolder()];
-  const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 30_000 } as const;
+  const notice = { type: "command", words: nginxCommand(gatewayFiles, "-s", "reload"), timeoutMs: 300_000 } as const;
   const put = (host: Host, version: number, name = version): Promise<void> => world.put(hosts[host], { ...certificateFor(host, name), version });
   const stateIs = (agent: RunningAgent, expected: object): Promise<void> => soon(async () => expect(await agent.status()).toMatchObject(expected));
   for (const host of ["one.test", "two.test", "three.test", "four.test"] as const) await put(host, 1);

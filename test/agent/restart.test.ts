@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Lease } from "@keyturn/runtime";
 import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { AgentNamespace, type Certificate, certificateFor, keepAll, pairsOf, type RunningAgent, servedIn, startAgent } from "./agent-namespace.ts";
 import { defaultLimits } from "../../packages/keyturn/src/controllers/checksum/blast-radius.ts";
@@ -24,7 +24,7 @@ async function twiceServed(options: Options = {}) {
   await putAll(world, second);
   await soon(async () => expect(await servedIn(agent.folder)).toEqual(pairsOf(second)));
   await verified(agent);
-  expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 1$/m);
+  await soon(async () => expect(await agent.metrics()).toMatch(/^keyturn_agent_verified 1$/m));
   return { world, first, second, agent };
 }
 
@@ -68,7 +68,7 @@ test("a file edited while the agent was away: the same file of the snapshot befo
   await agent.stop();
   await writeFile(join(agent.folder, "current", "web-2", "tls.key"), "edited");
   const told = join(await temporaryFolder(), "told");
-  const notice = { type: "command", words: ["sh", "-c", `echo told >> ${told}`], timeoutMs: 10_000 } as const;
+  const notice = { type: "command", words: ["sh", "-c", `echo told >> ${told}`], timeoutMs: 300_000 } as const;
   const restarted = await startWithoutServer(world, { folder: agent.folder, notice });
   expect(await servedIn(agent.folder)).toEqual(pairsOf(second));
   const damaged = { alarm: "Damaged", message: expect.stringContaining("such as web-2") };
@@ -110,7 +110,7 @@ test("a command that fails is tried again, also after a restart, until it succee
   const folder = await temporaryFolder();
   const gate = join(await temporaryFolder(), "gate");
   const runs = `${gate}.runs`;
-  const notice = { type: "command", words: ["sh", "-c", `echo run >> ${runs}; test -e ${gate}`], timeoutMs: 10_000 } as const;
+  const notice = { type: "command", words: ["sh", "-c", `echo run >> ${runs}; test -e ${gate}`], timeoutMs: 300_000 } as const;
   await putAll(world, { "web-1": certificateFor("one.test") });
   const agent = await world.start({ folder, notice });
   await soon(async () => expect((await agent.status()).alarms).toMatchObject([{ alarm: "CommandFailed", message: "exit code 1" }]));
@@ -156,6 +156,7 @@ test("`keyturn agent` does all this as a user starts it", async () => {
   const folder = await temporaryFolder();
   const args = ["--namespace", world.namespace, "--dir", folder, "--kubeconfig", world.kubeconfig, "--bind-address", "0", "--on-change", "true"];
   const agent = startKeyturn(["agent", ...args]);
+  onTestFinished(() => agent.kill("SIGKILL"));
   await soon(async () => expect(await servedIn(folder)).toEqual(pairsOf(set)));
   await soon(() => expect(agent.output.out).toContain("the gateway was notified"));
   agent.kill("SIGTERM");

@@ -82,7 +82,7 @@ export async function startTlsGateway(folder: string, agentFolder: string, hosts
     failures,
     async seen(certificates) {
       const from = handshakes.length;
-      const limit = AbortSignal.timeout(60_000);
+      const limit = AbortSignal.timeout(300_000);
       const isSeen = ([host, certificate]: [string, string]): boolean =>
         handshakes.slice(from).some((each) => each.host === host && each.certificate === certificate);
       while (!Object.entries(certificates).every(isSeen)) {

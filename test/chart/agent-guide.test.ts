@@ -6,15 +6,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { Pod } from "@keyturn/runtime";
-import { soonWithin, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { agentFlags } from "../../packages/keyturn/src/agent/flags.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 
-// A busy machine may take its time to bring pods up.
-
 const cluster = useSharedCluster();
-const soon = soonWithin(60_000);
 
 const podSchema = z.object({
   spec: z.looseObject({

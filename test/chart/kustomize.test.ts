@@ -16,7 +16,7 @@ const serviceAccount = { namespace: "keyturn-system", name: "keyturn" };
 test("kubectl apply -k config installs the operator with the rights and arguments of the chart, and its pods run", async () => {
   const installed = await cluster().kubectl("apply", "--server-side", "-k", config);
   expect(installed).toContain("deployment.apps/keyturn serverside-applied");
-  await cluster().kubectl("rollout", "status", "deployment/keyturn", "-n", "keyturn-system", "--timeout=120s");
+  await cluster().kubectl("rollout", "status", "deployment/keyturn", "-n", "keyturn-system", "--timeout=300s");
 
   const objects = readObjects(await cluster().kubectl("kustomize", config));
   const chart = await renderChart();

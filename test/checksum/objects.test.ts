@@ -37,11 +37,14 @@ describe("objects that are left out", { concurrent: true }, () => {
       "words-3 VersionInvalid",
       "zero-2 VersionInvalid",
     ]);
-    const metrics = await operator.metrics();
     const labels = `kind="SecretCheckSum",namespace="${place.namespace}"`;
-    expect(metrics).toContain(`keyturn_checksum_objects{${labels}} 2\n`);
-    expect(metrics).toContain(`keyturn_checksum_problem_objects{${labels},reason="VersionInvalid"} 2\n`);
-    expect(metrics).toContain(`keyturn_checksum_problem_objects{${labels},reason="DuplicateId"} 1\n`);
+    const metrics = await soon(async () => {
+      const text = await operator.metrics();
+      expect(text).toContain(`keyturn_checksum_objects{${labels}} 2\n`);
+      expect(text).toContain(`keyturn_checksum_problem_objects{${labels},reason="VersionInvalid"} 2\n`);
+      expect(text).toContain(`keyturn_checksum_problem_objects{${labels},reason="DuplicateId"} 1\n`);
+      return text;
+    });
     const everything = JSON.stringify([operator.logLines, metrics, await place.checksums()]);
     const key = place.secret("shop-7", 1, good).data?.["tls.key"] ?? expect.fail();
     expect(everything).not.toContain(key.slice(40, 80));

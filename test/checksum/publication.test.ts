@@ -1,4 +1,5 @@
 // The control plane on a real API server, as Tengine's reader sees it.
+import { startFaultProxy } from "@keyturn/runtime/testing";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { checksumOf } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
@@ -13,7 +14,9 @@ test("a reader with Tengine's rules passes after every change, and what was publ
   const specs = new Map<string, string>();
   const accepts = async (wanted: readonly string[]): Promise<void> => {
     await soon(async () => {
-      const { spec } = await place.published(wanted);
+      const { metadata, spec } = await place.published(wanted);
+      // Each change has its own, also where the ids are the same.
+      expect(specs.has(metadata.uid)).toBe(false);
       expect(spec.checksum).toBe(checksumOf(spec.ids ?? []));
       expect([reader.check(), reader.ids().toSorted()]).toEqual(["pass", spec.ids]);
     });
@@ -22,8 +25,9 @@ test("a reader with Tengine's rules passes after every change, and what was publ
       specs.set(metadata.uid, JSON.stringify(each));
     }
   };
-  await place.startOperator({ flags: { "checksum.keep": "2" } });
   await place.putSecret("shop-7", 1, certificate(0));
+  await soon(() => expect(reader.ids()).toHaveLength(1));
+  await place.startOperator({ flags: { "checksum.keep": "2" } });
   await accepts(["7-1"]);
   await place.putSecret("bank-10", 4, certificate(1));
   await accepts(["10-4", "7-1"]);
@@ -110,12 +114,17 @@ test("Ingresses have checksums of their own", { concurrent: true }, async () => 
 
 test("a burst of changes is published once", { concurrent: true }, async () => {
   await using place = await verifiedNamespace(cluster(), "burst");
-  const operator = await place.startOperator({ flags: { "checksum.settle": "1500ms" } });
+  await using proxy = await startFaultProxy(cluster());
+  const operator = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
+  await soon(() => expect(operator.started.watches().every(({ synced }) => synced)).toBe(true));
+  // However long they take to be written: it hears of all of them at the same time.
+  const stalled = proxy.stall({ path: /\/secrets\?/, watch: true });
   await Promise.all(Array.from({ length: 20 }, (_, index) => place.putSecret(`shop-${index + 10}`, 1, certificate(index))));
+  stalled.undo();
   const { spec } = await place.published(Array.from({ length: 20 }, (_, index) => `${index + 10}-1`));
   expect(spec.count).toBe(20);
   expect(await place.checksums()).toHaveLength(1);
-  expect(await operator.metrics()).toContain('keyturn_checksum_published_total{kind="SecretCheckSum"} 1\n');
+  await soon(async () => expect(await operator.metrics()).toContain('keyturn_checksum_published_total{kind="SecretCheckSum"} 1\n'));
 });
 
 test("one changed Secret is one more that is read and hashed, whatever the number of the others", { concurrent: true }, async () => {

@@ -2,7 +2,7 @@
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { soon } from "@keyturn/runtime/testing/vitest";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { realPodsObstacle } from "../../packages/keyturn/src/dev/images.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
@@ -27,6 +27,10 @@ const statusSchema = z.object({
 
 it("keyturn dev starts a cluster, tells what all steps do with the examples, and leaves nothing behind after Ctrl-C", async () => {
   const keyturn = startKeyturn(["dev"], { HOME: homedir() });
+  onTestFinished(async () => {
+    keyturn.kill("SIGINT");
+    await keyturn.exit;
+  });
   await soon(() => happenings.forEach((happening) => expect(keyturn.output.out).toMatch(happening)), mostMs);
   const kubeconfig = /KUBECONFIG=(\S+)/.exec(keyturn.output.out)?.[1] ?? "";
   await access(kubeconfig);

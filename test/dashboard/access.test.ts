@@ -1,16 +1,16 @@
 // Who may look at the dashboard in a cluster, and at what: tokens and rights, as the API server sees them, asked for by requests and on the page.
 import { readFile } from "node:fs/promises";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { freePort } from "@keyturn/runtime/testing";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive, type WatchedPage } from "./support/chromium.ts";
-import { ask, openPage } from "./support/page-reader.ts";
+import { ask, namespacesIn, openPage } from "./support/page-reader.ts";
 import { everythingShown, seenKind, type ServedOperator, serveOperator, viewerToken } from "./support/served-operator.ts";
 import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 
 const cluster = useCluster();
 const browser = useBrowser();
-const soon = soonWithin(120_000);
 const jwksConfigs = "jwksconfigs.keyturn.io";
 const targets = "rotationtargets.rotator.k8s.telekom.com";
 
@@ -19,6 +19,8 @@ beforeAll(async () => {
   await buildDashboard();
   operator = await serveOperator(cluster(), {
     controllers: "all",
+    // One that it can have again after a restart.
+    bindAddress: `127.0.0.1:${await freePort()}`,
     tokenFreshMs: 300,
     streamTimes: { tickMs: 300 },
     // Refusals are what is tested here, and one after the other.
@@ -65,7 +67,7 @@ describe.each(["api/stream", `api/object?resource=${jwksConfigs}&namespace=alpha
 test("who may see one kind gets that kind, and is told which are hidden", async () => {
   const bearer = await viewerToken(cluster(), "keys-only", [seenKind(jwksConfigs)]);
   using page = await openPage(operator.url, { bearer });
-  await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["alpha", "beta"]));
+  await soon(() => expect(namespacesIn(page, "keySets")).toEqual(["alpha", "beta"]));
   expect(page.hello).toMatchObject({ user: "system:serviceaccount:default:keys-only", mode: "snapshot", cluster: "the cluster of the test" });
   expect(page.table("rotationSets")).toEqual([]);
   expect(page.bytes).not.toContain("rotation/");
@@ -136,7 +138,7 @@ test.concurrent("rights that are given or taken while a page is open take effect
   await soon(() => expect(page.table("keySets").length).toBe(2));
   await viewerToken(cluster(), "changing", [seenKind(jwksConfigs, "beta")]);
   await cluster().kubectl("delete", "clusterrolebinding", "changing-0");
-  await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["beta"]));
+  await soon(() => expect(namespacesIn(page, "keySets")).toEqual(["beta"]));
   expect(page.closed).toBe(false);
   // Who had other rights when they were cut off cannot go on from there.
   page.close();

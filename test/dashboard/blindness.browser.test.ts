@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { stageLayout } from "../../packages/keyturn/src/dashboard/dashboard.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { goTo, openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
+import { goTo, openInBrowser, useBrowser, whenAt, whenLive } from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
 import { stageRecords, syntheticRecords, wellRecords } from "./support/synthetic-records.ts";
 
@@ -155,7 +155,7 @@ describe.each([
     const cells: Record<string, readonly string[]> = {};
     for (const view of views) {
       await goTo(page, `#/${view}`);
-      await page.locator(`main[data-view="${view.split("/")[0] ?? ""}"] h1`).waitFor();
+      await whenAt(page, view);
       await page.locator(".loading").waitFor({ state: "detached" });
       cells[view] = await lies(page, view, blindness);
     }

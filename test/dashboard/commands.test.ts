@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { ObjectRef } from "@keyturn/dashboard/contract";
 import { ConfigMap } from "@keyturn/runtime";
 import { startOperator } from "@keyturn/runtime/testing";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { checksumStory } from "../../packages/keyturn/src/controllers/checksum/records.ts";
@@ -34,7 +34,6 @@ import { stageRecords } from "./support/synthetic-records.ts";
 
 const cluster = useSharedCluster();
 const browser = useBrowser();
-const soon = soonWithin(120_000);
 
 /** Holds nothing but a `kubectl` and a `keyturn` that write down how they were called; beside it, an empty folder in which commands run. */
 let root: string;
@@ -212,7 +211,7 @@ test("on a cluster each does what it says, also the second time, and what was re
     const { keySet } = keySetOf(JWKSConfig, object, { removed: [], nowMs: Date.now() });
     const commands = objectCommands(keySet.ref, keySetStory(keySet.ref, keySet)).map(({ command }) => command.replace(/ --watch$/, ""));
     const program = `keyturn() { '${process.execPath}' packages/keyturn/src/main.ts "$@"; }\n`;
-    for (const command of commands) await runShell(cluster(), program + command.replace(/^keyturn revoke /, "keyturn revoke --yes "));
+    for (const command of commands) await runShell(cluster(), program + command.replace(/^keyturn revoke /, "keyturn revoke --yes --timeout 5m "));
     for (const command of commands.filter((each) => each.startsWith("kubectl "))) await runShell(cluster(), command);
     const { metadata } = (await cluster().client.get(JWKSConfig, { namespace, name: "tokens" })) ?? object;
     expect(metadata.annotations?.[revokeAnnotation]?.split(",")).toHaveLength(2);

@@ -1,13 +1,12 @@
 // The page and its connection: live changes, a cut and its end, and a server that no longer lets it in.
 import { afterEach, expect, it } from "vitest";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { openInBrowser, useBrowser, whenLive } from "./support/chromium.ts";
 import { type ContractServer, type ContractServerOptions, startContractServer } from "./support/contract-server.ts";
 import { faringAs, syntheticIssued, syntheticRecords } from "./support/synthetic-records.ts";
 
 const browser = useBrowser();
-const soon = soonWithin(120_000);
 const nowMs = Date.now();
 let server: ContractServer | undefined;
 afterEach(async () => {

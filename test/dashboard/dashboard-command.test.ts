@@ -2,19 +2,18 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { soonWithin, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { Rollout } from "../../packages/keyturn/src/workloads/workload.ts";
 import { startKeyturn } from "../support/keyturn-process.ts";
 import { restartedRollout, rolloutDefinition } from "../support/rollout-definition.ts";
 import { startDashboardCommand } from "./support/dashboard-command.ts";
-import { ask, openPage } from "./support/page-reader.ts";
+import { ask, namespacesIn, openPage } from "./support/page-reader.ts";
 import { publishKeys, rotateKeys } from "./support/shown-objects.ts";
 import { features } from "../../packages/keyturn/src/registry.ts";
 
 const cluster = useCluster();
-const soon = soonWithin(120_000);
 
 beforeAll(async () => {
   await cluster().apply(renderCrds(features));
@@ -57,8 +56,8 @@ test.concurrent("shows all that an administrator may see, to nobody without the 
     address = served.url;
     for (const path of ["api/stream", "api/object"]) expect((await ask(`${served.url}${path}`, { bearer: "guessed" })).status).toBe(401);
     using page = await openPage(served.url, { bearer: served.secret });
-    await soon(() => expect(page.table("keySets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
-    await soon(() => expect(page.table("rotationSets").map(({ ref }) => ref.namespace)).toEqual(["mine", "theirs"]));
+    await soon(() => expect(namespacesIn(page, "keySets")).toEqual(["mine", "theirs"]));
+    await soon(() => expect(namespacesIn(page, "rotationSets")).toEqual(["mine", "theirs"]));
     await soon(() => expect(page.stages.map(({ state, troubles }) => [state, troubles])).toEqual(Array.from({ length: 6 }, () => ["on", []])));
     // Nobody runs the controllers here, and that is what is told.
     expect(page.table("keySets")[0]).toMatchObject({ health: "unknown", reason: "NotReported" });

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import type { ObjectDetail, ObjectRecord, StageLayout, StageRecord } from "@keyturn/dashboard/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive, wide } from "./support/chromium.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenAt, whenLive, wide } from "./support/chromium.ts";
 import { type ContractServer, startContractServer } from "./support/contract-server.ts";
 import { syntheticChecksum, syntheticRecords } from "./support/synthetic-records.ts";
 
@@ -81,9 +81,10 @@ describe.each([
     await whenLive(page);
     for (const { view, shows } of views) {
       await goTo(page, `#/${view}`);
+      await whenAt(page, view);
+      await page.locator(".loading").waitFor({ state: "detached" });
       // On a phone some columns are left out, so there it is enough that the view is there.
       if (size !== "360 pixels wide") await page.locator("main", { hasText: shows }).waitFor();
-      await page.locator("main h1").waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       expect({ view, surplusWidth: await surplusWidth(page) }).toEqual({ view, surplusWidth: 0 });
     }

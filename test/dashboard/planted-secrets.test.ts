@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import type { DashboardRecord, ObjectRef } from "@keyturn/dashboard/contract";
 import { objectPath } from "@keyturn/dashboard/contract";
 import { Secret } from "@keyturn/runtime";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { defaultVersionAnnotation } from "../../packages/keyturn/src/controllers/checksum/ids.ts";
 import { issueStory } from "../../packages/keyturn/src/dev/stories.ts";
@@ -15,7 +15,6 @@ import { everythingShown, serveOperator, viewerToken } from "./support/served-op
 import { applyIn } from "./support/shown-objects.ts";
 
 const cluster = useCluster();
-const soon = soonWithin(120_000);
 const namespace = "planted";
 const runtime = "0b5e3c2a-7a2f-4d6e-9b1c-3f8d2e4a6c10";
 

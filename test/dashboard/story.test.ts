@@ -7,12 +7,12 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
 import { type KeyturnProcess, startKeyturn } from "../support/keyturn-process.ts";
-import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenLive } from "./support/chromium.ts";
+import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, whenAt, whenLive } from "./support/chromium.ts";
 
 const withPictures = process.env["PICTURES"] === "1";
 /** So many rotations are awaited; pictures should have something to show. */
 const rotations = withPictures ? 5 : 1;
-if (withPictures) vi.setConfig({ testTimeout: 900_000 });
+if (withPictures) vi.setConfig({ testTimeout: 2_400_000 });
 /** Side by side, because each test waits for the story to go on; pictures are taken at its end. */
 const test = withPictures ? it : it.concurrent;
 const browser = useBrowser();
@@ -30,7 +30,7 @@ beforeAll(async () => {
       if (found === undefined) throw new Error(`no address yet: ${keyturn.output.out}${keyturn.output.err}`);
       return found;
     },
-    { timeout: 180_000, interval: 100 },
+    { timeout: 300_000, interval: 100 },
   );
 });
 afterAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
   expect(await keyturn.exit).toBe(0);
 });
 
-const patience = { timeout: 150_000 };
+const patience = { timeout: 300_000 };
 
 /** What the overview shows once the controllers have done their work. */
 const allFive = [/1\s*runtime/, /1\s*rotation set/, /3\s*key sets/, /2\s*checksums/, /3\s*workloads/];
@@ -83,7 +83,7 @@ test("a rotation is seen as it happens, and the object's page tells about it", a
   await page.locator('.bar.planned[data-bar*="/signing-key-live/"]').waitFor(patience);
   const enough = before + rotations;
   await vi.waitFor(async () => expect(versionOf(await live.textContent())).toBeGreaterThanOrEqual(enough), {
-    timeout: rotations * 120_000,
+    timeout: rotations * 300_000,
     interval: 500,
   });
 
@@ -110,7 +110,7 @@ test.each([
   await whenShown(page, allFive);
   for (const { view, picture } of [...views, objectView]) {
     await goTo(page, `#/${view}${view === "overview" ? "" : "?span=480000"}`);
-    await page.locator("main h1").waitFor();
+    await whenAt(page, view);
     expect({ view, surplusWidth: await surplusWidth(page) }).toEqual({ view, surplusWidth: 0 });
     await takePicture(page, picture, suffix);
   }

@@ -1,7 +1,7 @@
 // One credential's thread on the page, and the ways to what one looks for: problems by reason, search, namespaces, sorting, rows.
 import type { DashboardRecord, ObjectRecord } from "@keyturn/dashboard/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { features } from "../../packages/keyturn/src/registry.ts";
 import { credentialStatusOf, parseSubject, placed } from "../../packages/keyturn/src/status/credentials.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
@@ -10,7 +10,6 @@ import { type ContractServer, startContractServer } from "./support/contract-ser
 import { syntheticRecords } from "./support/synthetic-records.ts";
 
 const browser = useBrowser();
-const soon = soonWithin(120_000);
 const nowMs = Date.now();
 
 /** What each record is about, as if a key were rotated, published from its live copy, and used by a workload. */

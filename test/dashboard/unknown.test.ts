@@ -1,12 +1,22 @@
 // What cannot be seen is unknown and wants attention: a dead API server, missing rights, no operator, a page that is cut off.
 import { readFile } from "node:fs/promises";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import type { StageRecord } from "@keyturn/dashboard/contract";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { buildDashboard } from "../../tools/build-dashboard.ts";
-import { accessibilityProblems, goTo, openInBrowser, phone, surplusWidth, useBrowser, type WatchedPage, whenLive } from "./support/chromium.ts";
+import {
+  accessibilityProblems,
+  goTo,
+  openInBrowser,
+  phone,
+  surplusWidth,
+  useBrowser,
+  type WatchedPage,
+  whenAt,
+  whenLive,
+} from "./support/chromium.ts";
 import { startContractServer } from "./support/contract-server.ts";
 import { startDashboardCommand } from "./support/dashboard-command.ts";
 import { everythingShown, seenKind, serveOperator, viewerToken } from "./support/served-operator.ts";
@@ -16,7 +26,6 @@ import { features } from "../../packages/keyturn/src/registry.ts";
 
 const cluster = useCluster();
 const browser = useBrowser();
-const soon = soonWithin(120_000);
 const all = ["unknown", "unknown", "unknown", "unknown", "unknown", "unknown"];
 
 const kymaCrd = new URL("../../examples/issue/kyma-crd.yaml", import.meta.url);
@@ -60,7 +69,7 @@ const views = ["issue", "rotate", "publish", "verify", "roll-out", "use", "objec
 async function everyViewSays(page: Page, says: RegExp): Promise<void> {
   for (const view of views) {
     await goTo(page, `#/${view}`);
-    await page.locator(`main[data-view="${view.split("/")[0] ?? ""}"] h1`).waitFor();
+    await whenAt(page, view);
     await page.getByRole("complementary", { name: "What is not known" }).getByText(says).first().waitFor();
     await claimsNothing(page);
   }
@@ -70,7 +79,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await using watched = await ownPage(cluster().adminKubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
-  await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
+  await attention(page).getByText("no leader: there is no Lease of an operator").waitFor();
   await attention(page).getByText("NotReported").waitFor();
   // Sidecars are left out, and that is not unknown but off.
   expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]);
@@ -82,7 +91,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await using stack = new AsyncDisposableStack();
   stack.use(operator);
   // A controller that waits for somebody else's CRD has no Lease, and nobody does its work.
-  await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
+  await attention(page).getByText("no leader: controller eventing-auth-kyma has no Lease").waitFor();
   await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["healthy", "healthy", "healthy", "healthy", "switched off", "switched off"]));
@@ -107,7 +116,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await page.getByText("Nothing needs attention").waitFor();
   await stack.disposeAsync();
   // The Leases are given back.
-  await attention(page).getByText("nobody leads").first().waitFor();
+  await attention(page).getByText("no leader").first().waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]));
   await everyViewSays(page, /no operator is known to lead/i);
   expect(problems).toEqual([]);
@@ -188,6 +197,7 @@ test.concurrent.each([
   await claimsNothing(page);
   for (const view of ["issue", "publish"]) {
     await goTo(page, `#/${view}`);
+    await whenAt(page, view);
     await page.locator("main .tone-unknown").first().waitFor();
     await claimsNothing(page);
   }

@@ -6,7 +6,7 @@ import type { RequestRecord } from "../../packages/keyturn/src/controllers/event
 import { type IasStandIn, type IasStandInOptions, startIasStandIn } from "../../packages/keyturn/src/dev/stand-ins/ias.ts";
 import { identityErrorOf, openProviders, secretData, someOwner, withoutPauses } from "./identity/tenant.ts";
 
-const patiently = { timeout: 120_000, interval: 5 } as const;
+const patiently = { timeout: 300_000, interval: 5 } as const;
 
 function dataOf({ url, username, password }: IasStandIn): Readonly<Record<string, string>> {
   return secretData({ url, username, password });

@@ -186,7 +186,7 @@ describe("a registration", () => {
     });
     const created = provider.create(owner, stop.signal);
     await expect(created).rejects.toThrow("shutting down");
-    await expect.poll(() => keeper.grant, { timeout: 120_000 }).toBeDefined();
+    await expect.poll(() => keeper.grant, { timeout: 300_000 }).toBeDefined();
     expect(await provider.find(owner)).toEqual(server.clients().map((id) => ({ id, trace: "ours" })));
   });
 

@@ -12,7 +12,7 @@ test("a paused checksum stays the one that counts, says so, and what happened me
   const operator = await place.startOperator();
   await place.putSecret("site-1", 1);
   const { metadata } = await place.published(["1-1"]);
-  await cluster().kubectl("wait", "--for=condition=Ready", `secretchecksum/${metadata.name}`, "-n", place.namespace, "--timeout=60s");
+  await cluster().kubectl("wait", "--for=condition=Ready", `secretchecksum/${metadata.name}`, "-n", place.namespace, "--timeout=300s");
   const annotate = (text: string): Promise<string> => cluster().kubectl("annotate", "secretchecksum", metadata.name, text, "-n", place.namespace);
   await annotate(`${paused}=true`);
   await soon(async () => expect(await place.condition(metadata.name, "Current")).toBe("True Paused"));

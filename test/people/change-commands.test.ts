@@ -1,15 +1,13 @@
 // `keyturn pause`, `resume` and `restart` on a real API server: what they change with a person's own rights, and what they leave alone.
 import { Deployment, Secret } from "@keyturn/runtime";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
-import { expect, it, vi } from "vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation/feature.ts";
 import { startTyped, typed } from "../support/typed-command.ts";
 
-vi.setConfig({ testTimeout: 300_000 });
 const cluster = useSharedCluster();
-const soon = soonWithin(120_000);
 
 /** A namespace with a RotationTarget and a Secret of one name. */
 async function place(prefix: string) {

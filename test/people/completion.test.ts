@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findBinaries } from "@keyturn/runtime/testing";
-import { soonWithin, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { renderCrds } from "../../packages/keyturn/src/cli/manifests.ts";
 import { scripts, shells } from "../../packages/keyturn/src/cli/completion-scripts.ts";
@@ -12,7 +12,6 @@ import { rotationFeature } from "../../packages/keyturn/src/controllers/rotation
 import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
-const soon = soonWithin(120_000);
 const programs = fileURLToPath(new URL("../../bin", import.meta.url));
 const run = promisify(execFile);
 

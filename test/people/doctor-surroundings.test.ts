@@ -1,6 +1,6 @@
 // What `keyturn doctor` says of an operator's surroundings: agents on gateways, and an API server that queues by priority.
 import { Lease, managedByLabel } from "@keyturn/runtime";
-import { soonWithin, useCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useCluster } from "@keyturn/runtime/testing/vitest";
 import { beforeAll, expect, it } from "vitest";
 import { agentLeaseName } from "../../packages/keyturn/src/agent/status.ts";
 import { agentLeaseLabel } from "../../packages/keyturn/src/controllers/checksum/agent-lease.ts";
@@ -14,7 +14,6 @@ import { typed } from "../support/typed-command.ts";
 const cluster = useCluster({
   apiServerArgs: ["--enable-priority-and-fairness=true", "--max-requests-inflight=400", "--max-mutating-requests-inflight=200"],
 });
-const soon = soonWithin(120_000);
 
 beforeAll(() => cluster().apply(renderCrds([checksumFeature])));
 
@@ -33,7 +32,8 @@ it("no agent is needed, and priorities are as they should be", async () => {
 
 it("agents are not looked for where they have nothing to do", async () => {
   const { out } = await typed("doctor", "--controllers=rotation", "--kubeconfig", cluster().adminKubeconfig);
-  expect(out).toMatch(/ok +latency/);
+  // How quick the server is, is the machine's affair.
+  expect(out).toMatch(/(ok|warn) +latency/);
   expect(out).not.toContain("agent");
 });
 
@@ -52,7 +52,9 @@ it("an agent is well while what it serves is verified, and not when it holds bac
   await world.put("web-2", certificateFor("two.test"));
   await soon(async () => {
     const { code, out } = await doctor();
-    expect(out).toMatch(/^fail +agents +agent test in \S+: stays with what it has: Mismatch \(missing=0,unexpected=1,changed=0\) \(Mismatch\)$/m);
+    expect(out).toMatch(
+      /^fail +agents +agent test in \S+: keeps the last verified set: Mismatch \(missing=0,unexpected=1,changed=0\) \(Mismatch\)$/m,
+    );
     expect(out).toContain(`→ see \`keyturn diff -n ${world.namespace}\` and the agent's /status`);
     expect(code).toBe(1);
   });

@@ -1,12 +1,10 @@
 // `keyturn doctor` of an operator at work, with and without rights, and of a server that does not answer.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { soonWithin, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, temporaryFolder, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, it } from "vitest";
 import { rotatingNamespace } from "../rotation/rotating-namespace.ts";
 import { typed } from "../support/typed-command.ts";
-
-const soon = soonWithin(120_000);
 
 describe("of an operator at work, keyturn doctor", () => {
   const cluster = useSharedCluster();
@@ -20,20 +18,19 @@ describe("of an operator at work, keyturn doctor", () => {
       `--namespaces=${place.namespace}`,
       `--as-service-account=${place.namespace}/operator`,
     ];
-    const { code, out, err } = await soon(async () => {
-      const answer = await typed("doctor", ...scope, "--kubeconfig", cluster().adminKubeconfig);
-      // The Lease comes with the first sync.
-      expect(answer.out).toMatch(/ok +leaders +rotation is led by/);
-      return answer;
+    // The Lease comes with the first sync; and on a busy machine it is renewed late, and a clock that is asked for is told late.
+    await soon(async () => {
+      const { code, out, err } = await typed("doctor", ...scope, "--kubeconfig", cluster().adminKubeconfig);
+      expect(out).toMatch(/ok +leaders +rotation is led by/);
+      expect(failures(out)).toEqual([]);
+      expect(err).toBe("");
+      expect(code).toBe(0);
+      expect(out).toMatch(/ok +server version +Kubernetes v1\.\d+/);
+      expect(out).toMatch(/ok +clock +this machine's clock agrees/);
+      expect(out).toMatch(/ok +kinds +rotationtargets.rotator.k8s.telekom.com is installed as this release defines it/);
+      expect(out).toMatch(new RegExp(`ok +rights +ServiceAccount ${place.namespace}/operator has all \\d+ rights`));
+      expect(out).toMatch(/ok +watches +\d+ of \d+ watches were opened/);
     });
-    expect(failures(out)).toEqual([]);
-    expect(err).toBe("");
-    expect(code).toBe(0);
-    expect(out).toMatch(/ok +server version +Kubernetes v1\.\d+/);
-    expect(out).toMatch(/ok +clock +this machine's clock agrees/);
-    expect(out).toMatch(/ok +kinds +rotationtargets.rotator.k8s.telekom.com is installed as this release defines it/);
-    expect(out).toMatch(new RegExp(`ok +rights +ServiceAccount ${place.namespace}/operator has all \\d+ rights`));
-    expect(out).toMatch(/ok +watches +\d+ of \d+ watches were opened/);
   });
 
   it("names each right that a ServiceAccount lacks, and what to apply", async () => {

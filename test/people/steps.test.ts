@@ -1,6 +1,6 @@
 // What `keyturn status` shows of each step, with the step's own controller at work on a real API server.
 import { Deployment } from "@keyturn/runtime";
-import { soonWithin, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, it } from "vitest";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { AgentNamespace, certificateFor } from "../agent/agent-namespace.ts";
@@ -12,7 +12,6 @@ import { typed } from "../support/typed-command.ts";
 
 const cluster = useSharedCluster();
 const target = useSharedApiServer();
-const soon = soonWithin(120_000);
 
 /** Asks until the answer has a line like this. */
 async function shows(namespace: string, line: RegExp, ...more: readonly string[]): Promise<void> {

@@ -86,7 +86,8 @@ describe("with its defaults", () => {
     for (const address of addresses) {
       for (const path of ["/healthz", "/readyz"]) expect((await fetchWithin(cluster(), `${address}:8081`, path)).status).toBe(200);
       expect(await scrape(address)).toContain("401");
-      expect(await scrape(address, token)).toMatch(/^keyturn_\w+/m);
+      // The API server hears of the binding by itself.
+      await soon(async () => expect(await scrape(address, token)).toMatch(/^keyturn_\w+/m));
     }
   });
 
@@ -96,7 +97,7 @@ describe("with its defaults", () => {
     await cluster().kubectl("delete", "pod", gone, `--namespace=${release.namespace}`);
     await soon(async () => expect(await leader("rotation")).not.toBe(gone));
     await bothReady();
-    expect(leadership.end().get("keyturn-rotation")).toMatchObject({ count: 1, withoutFarewell: 0 });
+    expect((await leadership.end()).get("keyturn-rotation")).toMatchObject({ count: 1, withoutFarewell: 0 });
   });
 
   it("a rolling update hands every Lease over: none has to run out", async () => {
@@ -107,7 +108,7 @@ describe("with its defaults", () => {
     await soon(async () => {
       for (const { spec } of await leasesOf(cluster())) expect(names).toContain(spec.holderIdentity.split("_")[0]);
     });
-    const seen = leadership.end();
+    const seen = await leadership.end();
     expect(names.filter((name) => before.has(name))).toEqual([]);
     expect(seen.size).toBe(5);
     expect([...seen.values()].filter(({ count, withoutFarewell }) => count === 0 || withoutFarewell > 0)).toEqual([]);
@@ -164,7 +165,8 @@ describe("with the page", () => {
   it("serves it through its Service, and shows nobody anything without a token", async () => {
     await install(cluster(), { dashboard: { enabled: true } }, ...wait);
     const service = { ...release, name: "keyturn-dashboard" };
-    const page = await fetchService(cluster(), service, "/");
+    // The node's kube-proxy hears of new pods by itself.
+    const page = await soon(() => fetchService(cluster(), service, "/"));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<script")]);
     expect((await fetchService(cluster(), service, "/api/stream")).status).toBe(401);
     // Other pods reach it, so the log does not call it this pod's own.

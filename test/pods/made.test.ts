@@ -163,7 +163,7 @@ describe("an agent beside a gateway", () => {
       const options = { host: process.env.GATEWAY_SERVICE_HOST, port: 443, servername: ${JSON.stringify(host)}, ca: ${JSON.stringify(authority.certificate)} };
       return new Promise((resolve, reject) => {
         const socket = connect(options, () => { resolve(socket.getPeerCertificate().subject.CN); socket.destroy(); });
-        socket.setTimeout(5000, () => socket.destroy(new Error("no answer")));
+        socket.setTimeout(60_000, () => socket.destroy(new Error("no answer")));
         socket.once("error", reject);
       });`;
     const client = await PodClient.start(cluster(), { namespace, name: "client" }, ask);

@@ -25,7 +25,7 @@ async function startClient(namespace: string): Promise<void> {
 /** What a pod gets when it asks there: a status, or that nothing answers. */
 function asks(pod: { readonly namespace?: string; readonly name?: string }, address: string, port: number): Promise<string> {
   const scheme = port === ports.metrics ? "https" : "http";
-  const options = "{ agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(3000) }";
+  const options = "{ agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(10_000) }";
   const code = `require("node:${scheme}").get("${scheme}://${address}:${port}/", ${options}, (answer) => {
     process.stdout.write(String(answer.statusCode));
     answer.resume();

@@ -146,14 +146,16 @@ export class PodClient {
     return client;
   }
 
-  async report(): Promise<z.infer<typeof seenSchema>> {
-    const pod = await this.#cluster.client.get(Pod, this.#name);
-    return seenSchema.parse(await (await fetchWithin(this.#cluster, `${pod?.status?.podIP}:8000`, "/")).json());
+  report(): Promise<z.infer<typeof seenSchema>> {
+    return soon(async () => {
+      const pod = await this.#cluster.client.get(Pod, this.#name);
+      return seenSchema.parse(await (await fetchWithin(this.#cluster, `${pod?.status?.podIP}:8000`, "/")).json());
+    });
   }
 
   /** Resolves when so many answers more have come. */
   async answersMore(count: number): Promise<void> {
-    const before = await soon(() => this.report());
+    const before = await this.report();
     await soon(async () => expect((await this.report()).answers).toBeGreaterThanOrEqual(before.answers + count));
   }
 }
@@ -177,11 +179,16 @@ interface Handovers {
 }
 
 /** Follows every change of the Leases; `end` says how each went from hand to hand since. */
-export async function watchLeadership(cluster: ClusterAccess): Promise<{ end(): ReadonlyMap<string, Handovers> }> {
+export async function watchLeadership(cluster: ClusterAccess): Promise<{ end(): Promise<ReadonlyMap<string, Handovers>> }> {
   const transport = createHttpTransport(await loadConfig({ kubeconfig: cluster.adminKubeconfig, env: {} }));
   const { lines } = await openWatch(transport, `${leasesPath}?watch=true`);
   return {
-    end() {
+    async end() {
+      // What a list shows a watch shows a moment later.
+      await soon(async () => {
+        const heard = new Map(lines.map(({ object }) => leaseSchema.parse(object)).map(({ metadata, spec }) => [metadata.name, spec.holderIdentity]));
+        for (const { metadata, spec } of await leasesOf(cluster)) expect(heard.get(metadata.name)).toBe(spec.holderIdentity);
+      });
       transport.close();
       const leases = lines.map(({ object }) => leaseSchema.parse(object));
       return new Map(

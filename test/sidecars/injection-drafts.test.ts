@@ -75,8 +75,13 @@ test.each(cases)("the pod of %s", async (_name, kind, options) => {
   const namespaceLabels = { "istio.io/rev": place.istiod.settings.revision };
   const expectation = await expectSidecar(source, { namespaceLabels, injectors, caller, whole: true });
   caller.close();
-  const [live] = await place.pods("web");
-  if (!live || expectation.type !== "known") throw new Error(`no pod, or nothing known: ${JSON.stringify(expectation)}`);
+  if (expectation.type !== "known") throw new Error(`nothing is known: ${JSON.stringify(expectation)}`);
+  // The webhook is asked about a pod before it is stored.
+  const live = await soon(async () => {
+    const [pod] = await place.pods("web");
+    if (!pod) throw new Error("there is no pod yet");
+    return pod;
+  });
   expect(sidecarOf(live, { whole: true })).toBeDefined();
   expect(compareSidecar(sidecarOf(live, { whole: true }), expectation.sidecar, { compareHub: true })).toEqual({ type: "current" });
 });

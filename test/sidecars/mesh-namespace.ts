@@ -25,6 +25,8 @@ import { OperatedNamespace, operatorRules } from "../support/operated-namespace.
 export type WorkloadKind = typeof Deployment | typeof StatefulSet | typeof DaemonSet;
 type WorkloadObject = Deployment | StatefulSet | DaemonSet;
 
+const triedLabel = "keyturn.io/tried";
+
 /** Nothing waits that need not. */
 const limitsOff = {
   "sidecars.istiod-config-read-delay": "0",
@@ -58,6 +60,11 @@ export async function meshNamespace(cluster: ClusterAccess, prefix: string, sett
   await cluster.client.create(Namespace, { metadata: { name: namespace, labels } });
   const place = new MeshNamespace(cluster, namespace, istiod);
   await place.install(istiod);
+  // Nothing is made before the API server goes by the webhooks, of which it learns by a watch.
+  await soon(async () => {
+    await place.tryPod();
+    expect(istiod.calls).not.toHaveLength(0);
+  });
   return place;
 }
 
@@ -158,6 +165,12 @@ export class MeshNamespace extends OperatedNamespace {
     if (!unready) await soon(async () => expect(await this.isRolledOut(kind, name)).toBe(true));
   }
 
+  /** Asks the API server for a pod that is not made; rejects if it would refuse it. */
+  async tryPod(): Promise<void> {
+    const metadata = { namespace: this.namespace, name: "tried", labels: { [triedLabel]: "true" } };
+    await this.cluster.client.create(Pod, { metadata, spec: { containers: [{ name: "app", image: "example.com/app:1" }] } }, { dryRun: true });
+  }
+
   async isRolledOut(kind: WorkloadKind, name: string): Promise<boolean> {
     return isRolledOut(kind, await this.get<Deployment & StatefulSet & DaemonSet>(kind, name));
   }
@@ -209,7 +222,7 @@ export class MeshNamespace extends OperatedNamespace {
 
   /** What our side has asked the control plane; the API server's own questions are about pods that are made. */
   get questions(): readonly InjectionCall[] {
-    return this.istiod.calls.filter(({ dryRun }) => dryRun);
+    return this.istiod.calls.filter(({ dryRun, pod }) => dryRun && pod.metadata.labels?.[triedLabel] === undefined);
   }
 
   async labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<void> {

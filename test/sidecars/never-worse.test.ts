@@ -5,13 +5,22 @@ import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { restartedAtAnnotation, rolloutLabel, rolloutLabelValue } from "../../packages/keyturn/src/workloads/annotations.ts";
 import { startIstiod } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
-import { meshNamespace, metric } from "./mesh-namespace.ts";
+import { type MeshNamespace, meshNamespace, metric } from "./mesh-namespace.ts";
 
 const cluster = useSharedCluster();
 const oldImage = "docker.io/istio/proxyv2:1.26.0";
 const newImage = "docker.io/istio/proxyv2:1.27.0";
+
 /** From now on every new pod is refused; those that run go on. */
-const refusing = { "pod-security.kubernetes.io/enforce": "restricted" };
+async function refusesPods(place: MeshNamespace): Promise<void> {
+  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": "restricted" });
+  await soon(() => expect(place.tryPod()).rejects.toThrow("PodSecurity"));
+}
+
+async function admitsPods(place: MeshNamespace): Promise<void> {
+  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": null });
+  await soon(() => place.tryPod());
+}
 
 test("workloads whose new pods the API server refuses are not restarted, and are once it admits them", { concurrent: true }, async () => {
   await using place = await meshNamespace(cluster(), "refused");
@@ -19,7 +28,7 @@ test("workloads whose new pods the API server refuses are not restarted, and are
     place.put(Deployment, "recreated", { replicas: 3, spec: { strategy: { type: "Recreate" } } }),
     place.put(Deployment, "web", { replicas: 1 }),
   ]);
-  await place.labelNamespace(refusing);
+  await refusesPods(place);
   await place.startOperator();
   await place.upgrade({ tag: "1.27.0" });
   for (const name of ["recreated", "web"]) {
@@ -28,7 +37,7 @@ test("workloads whose new pods the API server refuses are not restarted, and are
   }
   expect(await place.sidecars("recreated")).toEqual([oldImage]);
   expect(await place.pods("recreated")).toHaveLength(3);
-  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": null });
+  await admitsPods(place);
   // What istiod reads has changed, so that everything is asked again at once.
   await place.upgrade({ tag: "1.28.0" });
   await place.hasSidecar(Deployment, "recreated", "docker.io/istio/proxyv2:1.28.0");
@@ -39,7 +48,7 @@ test("a dry run says the same: what would be refused, what would be restarted no
   await using place = await meshNamespace(cluster(), "dry");
   const names = ["a", "b", "c"];
   await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1 })));
-  await place.labelNamespace(refusing);
+  await refusesPods(place);
   const operator = await place.startOperator({ "sidecars.dry-run": "true", "sidecars.max-rollouts": "1" });
   const lines = (msg: string, more: object) =>
     operator.logLines.filter((line) => line["msg"] === `would have ${msg}; withheld by dry run` && isDeepStrictEqual({ ...line, ...more }, line));
@@ -49,7 +58,7 @@ test("a dry run says the same: what would be refused, what would be restarted no
     await soon(() => expect(lines("recorded an Event", { workload, reason: "PodRefused" })).toHaveLength(1));
     expect(lines("restarted a workload", { workload })).toEqual([]);
   }
-  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": null });
+  await admitsPods(place);
   await place.upgrade({ tag: "1.28.0" });
   await soon(() => {
     expect(lines("restarted a workload", { workload: `Deployment/${place.namespace}/a` })).toHaveLength(1);
@@ -67,13 +76,13 @@ test("where the operator may not ask, one workload of a namespace shows what bec
   await using place = await meshNamespace(cluster(), "unasked");
   const names = ["a", "b", "c"];
   await Promise.all(names.map((name) => place.put(Deployment, name, { replicas: 1 })));
-  await place.labelNamespace(refusing);
+  await refusesPods(place);
   const operator = await place.startOperator({ "sidecars.check-admission": "false" });
   await place.upgrade({ tag: "1.27.0" });
   await soon(async () => expect(await metric(operator, 'keyturn_sidecars_waiting_workloads{reason="FirstPod"}')).toBe(2));
   const restarted = await Promise.all(names.map((name) => place.restartedAt(Deployment, name)));
   expect(restarted.filter((time) => time !== undefined)).toHaveLength(1);
-  await place.labelNamespace({ "pod-security.kubernetes.io/enforce": null });
+  await admitsPods(place);
   for (const name of names) await place.hasSidecar(Deployment, name, newImage);
 });
 
@@ -149,5 +158,5 @@ test("a label that a tenant wrote holds nobody else up", { concurrent: true }, a
   const operator = await place.startOperator({ "sidecars.max-rollouts": "1", "sidecars.rollout-timeout": "1s" });
   await place.upgrade({ tag: "1.27.0" });
   await place.hasSidecar(Deployment, "web", newImage);
-  expect((await metric(operator, "keyturn_sidecars_stuck_rollouts")) ?? 0).toBe(0);
+  await soon(async () => expect((await metric(operator, "keyturn_sidecars_stuck_rollouts")) ?? 0).toBe(0));
 });

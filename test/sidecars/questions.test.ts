@@ -53,7 +53,7 @@ test("the whole sidecar is compared if that is asked for", async () => {
 test("what istiod no longer asks to change when it is asked once more, and the log says so", async () => {
   await using place = await meshNamespace(cluster(), "changed-mind");
   await Promise.all(["a", "b"].map((name) => place.put(Deployment, name, { replicas: 1 })));
-  const operator = await place.startOperator({ "sidecars.restart-delay": "8s" });
+  const operator = await place.startOperator({ "sidecars.restart-delay": "30s" });
   await place.upgrade({ tag: "1.27.0" });
   await soon(async () => expect(await place.restartedAt(Deployment, "a")).toBeDefined());
   // Without a change of its ConfigMap, by which everybody would be asked anew.

@@ -5,7 +5,7 @@ import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect } from "vitest";
 import { IngressCheckSum, SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
-import { EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { askedAtAnnotation, EventingAuth } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { JWKS, JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rolloutLabel } from "../../packages/keyturn/src/workloads/annotations.ts";
@@ -147,7 +147,8 @@ export const pictureAtRest = (cluster: ClusterAccess): Promise<Readonly<Record<s
 function partsOf(kind: Kind, found: Stored<KubeObject>): unknown {
   const { metadata, ...rest } = found;
   const { managedFields: _fields, resourceVersion: _version, generation: _generation, annotations = {}, ...kept } = metadata;
-  const { "deployment.kubernetes.io/revision": _revision, ...own } = annotations;
+  // That an application was asked for is noted for a minute.
+  const { "deployment.kubernetes.io/revision": _revision, [askedAtAnnotation]: _asked, ...own } = annotations;
   const { status, ...content } = rest as { readonly status?: unknown };
   return { metadata: { ...kept, annotations: own }, ...content, ...(kind !== Deployment && { status }) };
 }

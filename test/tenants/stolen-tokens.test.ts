@@ -78,7 +78,7 @@ async function worth(
 test("by default, in any namespace", async () => {
   const installation = await cluster().namespace("stolen");
   await expect
-    .poll(() => worth({}, { installation }), { timeout: 60_000 })
+    .poll(() => worth({}, { installation }), { timeout: 300_000 })
     .toEqual({
       "eventing-auth": [],
       rotation: ["read Secrets", "change Secrets", "change ConfigMaps"],
@@ -94,7 +94,7 @@ test("without the question before a restart, nobody runs pods; where documents a
   };
   const installation = await cluster().namespace("stolen");
   await expect
-    .poll(() => worth(values, { installation }), { timeout: 60_000 })
+    .poll(() => worth(values, { installation }), { timeout: 300_000 })
     .toMatchObject({
       jwks: ["read Secrets", "change ConfigMaps", "run Deployments", "change workloads"],
       sidecars: ["change workloads"],
@@ -105,7 +105,7 @@ test("who restarts workloads for what they use reads Secrets too", async () => {
   const values = { controllers: { sidecars: { enabled: true }, consumers: { enabled: true }, eventingAuth: { enabled: true } } };
   const installation = await cluster().namespace("stolen");
   await expect
-    .poll(() => worth(values, { installation }), { timeout: 60_000 })
+    .poll(() => worth(values, { installation }), { timeout: 300_000 })
     .toMatchObject({ sidecars: ["read Secrets", "change workloads", "run pods"] });
 });
 
@@ -114,7 +114,7 @@ test("limited to namespaces, nothing anywhere else, and nothing in the installat
   const limited = { namespaces: [await cluster().namespace("shop")], rbac: { clusterRoles: true } };
   for (const namespace of [tenant, installation]) {
     await expect
-      .poll(() => worth(limited, { installation, namespace }), { timeout: 60_000 })
+      .poll(() => worth(limited, { installation, namespace }), { timeout: 300_000 })
       .toEqual(Object.fromEntries(names.map((name) => [name, []])));
   }
 });
@@ -124,7 +124,7 @@ test("no controller's token takes the Lease of another, or what it remembers", a
   const leases = ["eventing-auth", "rotation", "jwks", "jwks-rieset", "checksum", "checksum-ingress", "sidecars", "restarts"];
   const of = Object.fromEntries(leases.map((name) => [name, ["coordination.k8s.io", "leases", "update", `keyturn-${name}`] as const]));
   await expect
-    .poll(() => worth({}, { installation, namespace: installation, of }), { timeout: 60_000 })
+    .poll(() => worth({}, { installation, namespace: installation, of }), { timeout: 300_000 })
     .toEqual({
       "eventing-auth": ["eventing-auth"],
       rotation: ["rotation"],

@@ -10,7 +10,7 @@ export function useBrowser(): () => Browser {
   let browser: Browser | undefined;
   beforeAll(async () => {
     // Tests may run as root, where Chromium's sandbox does not start; it sees only pages of this machine.
-    browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: 120_000 });
+    browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: 300_000 });
   });
   afterAll(async () => {
     await browser?.close();
@@ -36,7 +36,7 @@ export const phone = { width: 360, height: 740 };
 export async function openInBrowser(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: wide, ...options });
   // Only a hang takes so long.
-  context.setDefaultTimeout(150_000);
+  context.setDefaultTimeout(300_000);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
@@ -61,6 +61,11 @@ export async function whenLive(page: Page): Promise<void> {
 /** Goes to a view by its address, as a link would. */
 export async function goTo(page: Page, fragment: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`);
+}
+
+/** Waits until the view of an address is drawn. */
+export async function whenAt(page: Page, fragment: string): Promise<void> {
+  await page.locator(`main[data-view="${fragment.split(/[/?]/)[0]}"] h1`).waitFor();
 }
 
 // What keeps people from using a page.

@@ -1,5 +1,5 @@
 // `keyturn dashboard` in this process: the page as somebody serves it to themselves, with their own kubeconfig.
-import { soonWithin } from "@keyturn/runtime/testing/vitest";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect } from "vitest";
 import { startTyped, type TypedCommand } from "../../support/typed-command.ts";
 
@@ -8,8 +8,6 @@ interface DashboardCommand extends AsyncDisposable, Pick<TypedCommand, "output">
   readonly url: string;
   readonly secret: string;
 }
-
-const soon = soonWithin(120_000);
 
 /** Starts it, and resolves when it has printed its address. */
 export async function startDashboardCommand(kubeconfig: string, ...args: readonly string[]): Promise<DashboardCommand> {

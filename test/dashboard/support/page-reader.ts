@@ -145,6 +145,14 @@ class StreamReader implements PageReader {
   }
 }
 
+/** The namespaces of the records of a table: they come in any order. */
+export function namespacesIn(page: PageReader, table: string): readonly string[] {
+  return page
+    .table(table)
+    .map(({ ref }) => ref.namespace)
+    .toSorted();
+}
+
 /** The lanes of a record: of a rotation set its source and then its targets, of a key set its keys. */
 export function lanesOf(record: ObjectRecord | undefined): readonly LaneTrack[] {
   return (record?.tracks ?? []).filter((track) => track.type === "lane");

@@ -1,5 +1,9 @@
 // An operator with its dashboard, for tests: run as the ServiceAccount that it has in production, with exactly its rights.
+import { randomUUID } from "node:crypto";
+import { isAllowedTo } from "@keyturn/runtime";
 import { type ClusterAccess, type RunningOperator, startOperator } from "@keyturn/runtime/testing";
+import { soon } from "@keyturn/runtime/testing/vitest";
+import { expect } from "vitest";
 import { renderCrds, renderRbac } from "../../../packages/keyturn/src/cli/manifests.ts";
 import { chooseFeatures, controllersOf, features } from "../../../packages/keyturn/src/registry.ts";
 import type { Dashboard } from "../../../packages/keyturn/src/dashboard/dashboard.ts";
@@ -67,7 +71,12 @@ interface ViewerRight {
 export async function viewerToken(cluster: ClusterAccess, name: string, rights: readonly ViewerRight[]): Promise<string> {
   const account = { namespace: "default", name };
   const apiVersion = "rbac.authorization.k8s.io/v1";
-  const subjects = [{ kind: "ServiceAccount", ...account }];
+  // Somebody with no other rights, by whom it is seen that the API server acts on these: it hears of each kind of binding by itself.
+  const witness = `witness-${randomUUID()}`;
+  const subjects = [
+    { kind: "ServiceAccount", ...account },
+    { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: witness },
+  ];
   await cluster.apply([
     { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
     ...rights.flatMap(({ namespace: place, ...rule }, index) => {
@@ -80,6 +89,11 @@ export async function viewerToken(cluster: ClusterAccess, name: string, rights: 
       ];
     }),
   ]);
+  for (const { apiGroups, resources, verbs, namespace: place = "" } of rights) {
+    const [group = "", resource = "", verb = ""] = [apiGroups[0], resources[0], verbs[0]];
+    const asked = { group, resource, verb, namespace: place };
+    await soon(async () => expect(await isAllowedTo(cluster.client, { username: witness }, { resourceAttributes: asked })).toBe(true));
+  }
   return cluster.tokenFor(account);
 }
 

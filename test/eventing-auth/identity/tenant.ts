@@ -71,11 +71,14 @@ export async function withoutPauses<T>(clock: VirtualClock, work: Promise<T>): P
   const progress = { settled: false };
   const settle = (): void => void (progress.settled = true);
   void work.then(settle, settle);
-  while (!progress.settled) {
-    const nextMs = clock.nextTimerInMs;
-    await clock.advance(nextMs !== undefined && nextMs < maxSkippedMs ? nextMs : 0);
-  }
+  while (!progress.settled) await skipPause(clock);
   return work;
+}
+
+/** Ends a pause between two tries, if there is one. */
+export async function skipPause(clock: VirtualClock): Promise<void> {
+  const nextMs = clock.nextTimerInMs;
+  await clock.advance(nextMs !== undefined && nextMs < maxSkippedMs ? nextMs : 0);
 }
 
 /** The error with which the work fails, which must be an `IdentityError`. */

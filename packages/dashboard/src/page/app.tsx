@@ -1,6 +1,6 @@
 // The frame around every view.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { StageLayout } from "../contract/index.ts";
 import { ConnectionState, CutBanner, DoubtStrip } from "./parts/connection-state.tsx";
 import { HelpDialog, useShortcuts } from "./parts/help-dialog.tsx";
@@ -67,12 +67,12 @@ function titleOf({ view, object }: Route, stages: readonly StageLayout[]): strin
 /** Begins a new place at its top, and announces it to screen readers. */
 function useNewPlace(place: string, main: { readonly current: HTMLElement | null }): void {
   const before = useRef(place);
-  useEffect(() => {
+  // With the drawing itself: who goes on at once must not lose the focus again.
+  useLayoutEffect(() => {
     if (before.current === place) return;
     before.current = place;
     scrollTo(0, 0);
-    // Whoever came here to search is about to type.
-    if (document.activeElement?.id !== "search") main.current?.focus({ preventScroll: true });
+    main.current?.focus({ preventScroll: true });
   }, [place, main]);
 }
 

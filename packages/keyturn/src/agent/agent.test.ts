@@ -32,7 +32,7 @@ function hangingDisk(disk: Disk, isHanging: () => boolean): Disk {
 /** An agent that serves what its API server has, and what can happen to the two. */
 async function verifiedAgent() {
   const clock = new VirtualClock();
-  const world = { blocker: undefined as string | undefined, answers: true, hangs: false };
+  const world = { blocker: undefined as string | undefined, answers: true, answersEveryMs: 1, hangs: false };
   const lossy = new LossyDisk();
   await lossy.makeFolder("/agent");
   const disk = hangingDisk(lossy, () => world.hangs);
@@ -49,7 +49,7 @@ async function verifiedAgent() {
     secrets: () => observedSet(set),
     checksums: () => [checksum],
     blocker: () => world.blocker,
-    heardMs: () => (world.answers ? (heardMs = clock.monotonic()) : heardMs),
+    heardMs: () => (world.answers ? (heardMs = clock.monotonic() - (clock.monotonic() % world.answersEveryMs)) : heardMs),
   };
   let status: AgentStatus | undefined;
   const agent = new Agent({
@@ -75,6 +75,22 @@ async function verifiedAgent() {
   expect({ state: status?.state, stalenessMs: agent.stalenessMs }).toEqual({ state: "verified", stalenessMs: 0 });
   return { clock, world, agent, alarms: () => status?.alarms.map(({ alarm }) => alarm) };
 }
+
+test.each([0, 1000, 5000, 9000])(
+  "what is served is said to be verified all the time, also when it is looked at %d ms after each answer of the API server",
+  async (afterMs) => {
+    const { clock, world, agent } = await verifiedAgent();
+    world.answersEveryMs = 10_000;
+    await clock.advance(10_000 - (clock.monotonic() % 10_000) + afterMs);
+    agent.changed();
+    const seen = new Set<number | undefined>();
+    for (let second = 0; second < 60; second++) {
+      await clock.advance(1000);
+      seen.add(agent.stalenessMs);
+    }
+    expect([...seen]).toEqual([0]);
+  },
+);
 
 describe("what is served is not said to be verified", () => {
   test("when an API server does not answer any more, although no watch has noticed", async () => {

@@ -66,6 +66,10 @@ export class Agent {
   #blocker: { readonly sinceMs: number; readonly reason: string } | undefined;
   /** When what is served was last known to be what should be, on the monotonic scale: a clock that is set back makes nothing younger. */
   #verifiedMs: number | undefined;
+  /** When that was last looked at. */
+  #lookedMs = -Infinity;
+  /** When the API server last answered. */
+  #heardMs: ScopeView["heardMs"] = () => undefined;
   readonly #startedMs: number;
   #burstMs = burstMs;
   #said = { what: "", details: "", atMs: -Infinity };
@@ -89,7 +93,9 @@ export class Agent {
     const { clock, served } = this.#options;
     const nowMs = clock.monotonic();
     if (this.#verifiedMs !== undefined) {
-      const sinceMs = nowMs - this.#verifiedMs;
+      // What was verified is so still if the API server has answered since, and would have told of a change.
+      const knownMs = this.#isVerified ? Math.min(this.#lookedMs, this.#heardMs() ?? this.#lookedMs) : this.#verifiedMs;
+      const sinceMs = nowMs - knownMs;
       return this.#isVerified && sinceMs <= freshMs ? 0 : sinceMs;
     }
     const beforeMs = this.#memory.verifiedAtMs ?? served.promoted?.manifest.promotedAtMs;
@@ -106,6 +112,7 @@ export class Agent {
 
   /** Works until the signal aborts. */
   async run(surroundings: Surroundings, signal: AbortSignal): Promise<void> {
+    this.#heardMs = () => surroundings.view.heardMs();
     while (!signal.aborted) {
       this.#isChanged = false;
       await this.#look(surroundings, signal);
@@ -139,7 +146,8 @@ export class Agent {
     this.#memory = { ...this.#memory, largeChangeSinceMs: this.#decision.largeChangeSinceMs };
     this.#burstMs = Math.min(Math.max(burstMs, 4 * (clock.monotonic() - beganMs)), maxBurstMs);
     if (this.#isVerified) {
-      this.#verifiedMs = view.heardMs() ?? clock.monotonic();
+      this.#lookedMs = clock.monotonic();
+      this.#verifiedMs = view.heardMs() ?? this.#lookedMs;
       this.#memory = { ...this.#memory, stamp: newerStamp(this.#memory.stamp, this.#decision.match?.stamp), verifiedAtMs: clock.now() };
       served.forgive();
     }

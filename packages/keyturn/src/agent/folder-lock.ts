@@ -117,8 +117,8 @@ type LockAnswer =
 const nameForm = /^agent-[0-9a-f]{16}\.sock$/;
 /** What fits into a socket's address everywhere: 104 bytes on BSDs, 108 on Linux, with the zero at the end. */
 const maxPathBytes = 100;
-/** A process that is stopped listens, and answers nothing. */
-const answerWithinMs = 2_000;
+/** A process that is stopped listens, and answers nothing. One on a machine that is busy answers late. */
+const answerWithinMs = 10_000;
 
 /** True for names of such sockets. */
 function isLockSocket(name: string): boolean {

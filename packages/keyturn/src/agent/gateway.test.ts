@@ -5,11 +5,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, createLogger, systemClock } from "@keyturn/runtime";
 import { VirtualClock } from "@keyturn/runtime/testing";
+import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
 import { type ChangeNotice, GatewayNotice, type NoticeResult, notifyChange, parseChangeCommand } from "./gateway.ts";
 import { testFolder } from "./snapshot.fixture.ts";
 
-const never = new AbortController().signal;
+const noSignal = new AbortController().signal;
 
 /** A gateway that listens or not, and remembers what it was notified of. */
 function gateway(notified?: string) {
@@ -27,27 +28,27 @@ test("after failures it waits longer each time, and starts afresh with another g
   const { clock, received, notice } = gateway();
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures++) {
-    await notice.notify("1-a", never);
+    await notice.notify("1-a", noSignal);
     const nextMs = notice.nextMs("1-a") ?? 0;
     waits.push(nextMs - clock.monotonic());
     // Too early: nothing happens.
-    await notice.notify("1-a", never);
+    await notice.notify("1-a", noSignal);
     await clock.advance(nextMs - clock.monotonic());
   }
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   expect(received).toHaveLength(9);
   expect(notice.trouble).toBe("exit code 1");
-  await notice.notify("1-a", never);
-  await notice.notify("2-b", never);
+  await notice.notify("1-a", noSignal);
+  await notice.notify("2-b", noSignal);
   expect(received.slice(-2)).toEqual(["1-a", "2-b"]);
 });
 
 test("after a success there is nothing more to notify of until the snapshot changes", async () => {
   const { received, listening, notice } = gateway();
   listening.ok = true;
-  await notice.notify("1-a", never);
-  await notice.notify("1-a", never);
-  await notice.notify("2-b", never);
+  await notice.notify("1-a", noSignal);
+  await notice.notify("1-a", noSignal);
+  await notice.notify("2-b", noSignal);
   expect(received).toEqual(["1-a", "2-b"]);
   expect(notice).toMatchObject({ notified: "2-b", trouble: undefined, attempt: { ok: true, durationMs: 7 } });
   expect(notice.nextMs("2-b")).toBeUndefined();
@@ -55,8 +56,8 @@ test("after a success there is nothing more to notify of until the snapshot chan
 
 test("what was notified before a restart is not notified again", async () => {
   const { received, notice } = gateway("1-a");
-  await notice.notify("1-a", never);
-  await notice.notify(undefined, never);
+  await notice.notify("1-a", noSignal);
+  await notice.notify(undefined, noSignal);
   expect(received).toEqual([]);
 });
 
@@ -90,10 +91,31 @@ async function notify(notice: ChangeNotice, folder = "/nowhere", signal?: AbortS
   return notifyChange(notice, { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock }, signal);
 }
 
-/** A clock on which long waits take a part of their time. */
-function quickClock(times: number): Clock {
-  return { ...systemClock, setTimer: (delayMs, run) => systemClock.setTimer(delayMs > 1000 ? delayMs / times : delayMs, run) };
+/** Waits that a clock keeps: one by one as they are asked for, each as long as it takes until this resolves; those that come after them take their time. */
+function clockOf(...waits: readonly (() => Promise<unknown>)[]): Clock {
+  let asked = 0;
+  return {
+    ...systemClock,
+    setTimer(delayMs, run) {
+      const wait = waits[asked++];
+      if (!wait) return systemClock.setTimer(delayMs, run);
+      let isCancelled = false;
+      void wait().then(() => isCancelled || run());
+      return { cancel: () => void (isCancelled = true) };
+    },
+  };
 }
+
+/** Until the script has said in the folder that it has come so far. */
+const comeSoFar = (folder: string) => () => soon(async () => expect(await readFile(join(folder, "pid"), "utf8")).toMatch(/^\d+\n$/));
+const atOnce = (): Promise<void> => Promise.resolve();
+const never = (): Promise<void> => new Promise(() => undefined);
+
+async function isGone(folder: string): Promise<void> {
+  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
+  await soon(async () => expect(await isRunning(pid)).toBe(false));
+}
+
 const command = (script: string, timeoutMs = 30_000): ChangeNotice => ({ type: "command", words: ["sh", "-c", script], timeoutMs });
 
 test("a command learns which snapshot is served", async () => {
@@ -116,28 +138,26 @@ test("a program that does not exist is a failure like any other", async () => {
 
 test("at its deadline it is ended, with whatever it has started", async () => {
   const folder = await testFolder();
-  const result = await notify(command('sleep 1000 & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait', 500), folder);
+  const script = 'sleep 1000 & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait';
+  const result = await notify(command(script, 500), folder, undefined, clockOf(comeSoFar(folder)));
   expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 500 ms" });
-  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
-  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
+  await isGone(folder);
 });
 
 test("at its deadline whatever it has started is ended even if that ignores the request and its parent is gone", async () => {
   const folder = await testFolder();
   const script = `(trap "" TERM; while :; do sleep 0.1; done) & echo $! > "$KEYTURN_AGENT_DIR/pid"; wait`;
-  // Virtual time for the grace of five seconds; processes take their own.
-  const result = await notify(command(script, 300), folder, undefined, quickClock(10));
+  // Nobody waits for the grace of five seconds.
+  const result = await notify(command(script, 300), folder, undefined, clockOf(comeSoFar(folder), atOnce));
   expect(result).toMatchObject({ ok: false, detail: "ended after its deadline of 300 ms" });
-  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
-  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
+  await isGone(folder);
 });
 
 test("a command that fails leaves nothing behind, whatever that ignores: each attempt would add to it", async () => {
   const folder = await testFolder();
   const script = `(trap "" TERM; while :; do sleep 0.1; done) & echo $! > "$KEYTURN_AGENT_DIR/pid"; exit 3`;
-  expect(await notify(command(script), folder, undefined, quickClock(10))).toMatchObject({ ok: false, detail: "exit code 3" });
-  const pid = Number(await readFile(join(folder, "pid"), "utf8"));
-  await expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false);
+  expect(await notify(command(script), folder, undefined, clockOf(never, atOnce))).toMatchObject({ ok: false, detail: "exit code 3" });
+  await isGone(folder);
 });
 
 test("a command that cannot be ended, because it became another user's, is a failure like any other", async () => {
@@ -145,7 +165,7 @@ test("a command that cannot be ended, because it became another user's, is a fai
     throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
   };
   const folder = await testFolder();
-  const context = { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock: quickClock(10), kill };
+  const context = { folder, snapshot: "7-abc", environment: { PATH: process.env["PATH"] }, clock: clockOf(comeSoFar(folder), atOnce, atOnce), kill };
   const script = 'echo $$ > "$KEYTURN_AGENT_DIR/pid"; exec sleep 1000';
   expect(await notifyChange(command(script, 300), context)).toMatchObject({ ok: false, detail: "it cannot be ended: EPERM" });
   process.kill(Number(await readFile(join(folder, "pid"), "utf8")), "SIGKILL");

@@ -109,6 +109,8 @@ function timeOf(ms: number | undefined): string | undefined {
 // As a Lease with annotations, which `keyturn status` and dashboards list.
 
 const renewEveryMs = 60_000;
+/** Whoever asked the agent to end waits meanwhile: half a minute where it is Kubernetes. */
+const removeWithinMs = 10_000;
 const fieldManager = "keyturn-agent";
 
 /** What the Lease is about. */
@@ -214,7 +216,7 @@ export class AgentLease {
 
   async #remove(): Promise<void> {
     const { client, namespace, identity } = this.#options;
-    const signal = AbortSignal.timeout(2000);
+    const signal = AbortSignal.timeout(removeWithinMs);
     if (this.#written !== "" && (await this.#isOurs(signal))) await client.delete(Lease, { namespace, name: agentLeaseName(identity) }, {}, signal);
   }
 

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { IncomingMessage } from "node:http";
 import { createLogger, createMetrics, metricsOf, systemClock } from "@keyturn/runtime";
+import { VirtualClock } from "@keyturn/runtime/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { dashboardMetrics } from "./dashboard.ts";
 import { issuedFixture } from "./record.fixture.ts";
@@ -175,7 +176,7 @@ describe("a request", () => {
   });
 
   it("that comes too often learns when to come again", async () => {
-    const url = await serve({ rates: { requests: { burst: 2, perMs: 0.0001 }, failures: { burst: 10, perMs: 1 } } });
+    const url = await serve({ clock: new VirtualClock(), rates: { requests: { burst: 2, perMs: 0.0001 }, failures: { burst: 10, perMs: 1 } } });
     const answers = [await ask(url), await ask(url), await ask(url)];
     expect(answers.map(({ status, headers }) => [status, headers["retry-after"]])).toEqual([
       [200, undefined],

@@ -1,6 +1,6 @@
 // What the keys do and what the marks mean.
 import { Fragment, type JSX, type RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { usePage, useStages, viewOf } from "../page-state.ts";
 import { healthOrder } from "../../contract/index.ts";
 import { home } from "../route.ts";
@@ -58,7 +58,8 @@ export function HelpDialog({ dialog }: { readonly dialog: RefObject<HTMLDialogEl
 export function useShortcuts(onHelp: () => void): void {
   const { navigation, settings } = usePage();
   const stages = useStages();
-  useEffect(() => {
+  // With the drawing itself: a step that is drawn can be gone to.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const stage = stages[Number(event.key) - 1];

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Istiod, type Misbehaviour, startIstiod } from "../../../dev/stand-ins/istiod.ts";
 import { createWebhookCaller, type WebhookCall, type WebhookService } from "./webhook.ts";
 
@@ -94,7 +94,7 @@ describe("a webhook that fails", () => {
     istiod.misbehave(how);
     const before = istiod.calls.length;
     const outcome = caller.review(webhook({ timeoutSeconds: 3 }), pod);
-    await vi.waitFor(() => expect(istiod.calls.length).toBe(before + 1), { timeout: 50_000 });
+    await soon(() => expect(istiod.calls.length).toBe(before + 1));
     await clock.advance(3000);
     expect(await outcome).toEqual({ type: "failed", message: expect.stringContaining("within 3 s") });
   });
@@ -140,7 +140,7 @@ test("a caller that stops waiting gets its own reason", async () => {
   const stop = new AbortController();
   const before = istiod.calls.length;
   const review = caller.review(webhook(), pod, stop.signal);
-  await vi.waitFor(() => expect(istiod.calls.length).toBe(before + 1), { timeout: 50_000 });
+  await soon(() => expect(istiod.calls.length).toBe(before + 1));
   stop.abort(new Error("enough"));
   await expect(review).rejects.toThrow("enough");
   await expect(caller.review(webhook(), pod, stop.signal)).rejects.toThrow("enough");
@@ -152,14 +152,16 @@ test("proxies of the environment are not used", async () => {
   proxy.on("connect", (request, socket) => void socket.end(String(seen.push(request.url ?? ""))));
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    proxy.close();
+  });
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   for (const name of ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"]) vi.stubEnv(name, url);
   vi.stubEnv("NODE_USE_ENV_PROXY", "1");
   using caller = disposable(createWebhookCaller());
   expect(await caller.review(webhook(), pod)).toMatchObject({ type: "allowed" });
   expect(seen).toEqual([]);
-  vi.unstubAllEnvs();
-  proxy.close();
 });
 
 function disposable<T extends { close(): void }>(closable: T): T & Disposable {
