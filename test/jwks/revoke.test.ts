@@ -1,7 +1,7 @@
 // `keyturn revoke`: finds the key by any of its names, asks, withdraws it everywhere, and says when nobody accepts it any more.
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { JWKS, JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { typed } from "../support/typed-command.ts";
 import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
@@ -17,6 +17,7 @@ test("withdraws a key from every document that has it, and refuses what it does 
   await place.putConfig("site", { certificateSecrets: ["next"], nginxConfigMapName: "site-nginx", nginx: { cacheSeconds: 600 } });
   await place.putJwks("old");
   await place.conditionSays("site", "Published", "True Published");
+  await place.conditionSays("old", "Published", "True Published", JWKS);
   await place.published("site-jwks", [leaked, other]);
   const revoke = (...words: readonly string[]) => typed("revoke", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
 
