@@ -58,7 +58,7 @@ build: $(INSTALLED) ## bundle the program into dist/keyturn.mjs, with its bill o
 image: build ## pack the program and this machine's Node into dist/keyturn.oci.tar, an image for `docker load`, `ctr images import`, `kind load` or `skopeo`
 	@node tools/image.ts
 
-package: $(INSTALLED) ## pack the runtime as users install it, in dist/npm/keyturn-runtime-<version>.tgz
+package: $(INSTALLED) ## pack the runtime and `npm create @keyturn/operator` as users install them, in dist/npm/
 	@node tools/package.ts
 
 manifests: generate ## the same as `make generate`

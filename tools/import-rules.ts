@@ -59,6 +59,7 @@ export const importRules: readonly ImportRule[] = [
   { of: runtime, may: [runtime], except: [testing], why: "the runtime knows nothing of the product, and runs without its test kit" },
   { of: "packages/runtime/test/", may: ["packages/runtime/"], why: "the runtime is tested without the product" },
   { of: "packages/runtime/examples/", may: [api, kinds], why: entries },
+  { of: "packages/runtime/create-operator/", may: ["packages/runtime/create-operator/", api, kinds, ...kit], why: entries },
   { of: contract, may: [contract], why: "the contract is types and paths; it needs nothing" },
   { of: "packages/dashboard/", may: ["packages/dashboard/"], why: "the page knows the server by its contract alone" },
   { of: `${product}public-key.`, may: [api, certificate, limits, publicKey], why: layers },

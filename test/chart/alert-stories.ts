@@ -83,7 +83,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnNoLeader",
     series: { 'leader_election_master_status{name="keyturn-jwks",namespace="keyturn-system",instance="a"}': "1x100 0x80" },
     labels: { severity: "critical", name: "keyturn-jwks", namespace: "keyturn-system" },
-    summary: "Nobody leads keyturn-jwks.",
+    summary: "No leader for keyturn-jwks.",
   },
   {
     alert: "KeyturnTwoLeaders",
@@ -119,7 +119,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnReconcileStuck",
     series: { 'workqueue_longest_running_processor_seconds{controller="rotation",instance="a"}': growingBy(60) },
     labels: { severity: "warning", controller: "rotation", instance: "a" },
-    summary: "A pass of rotation does not end.",
+    summary: "Reconcile of rotation is stuck.",
   },
   {
     alert: "KeyturnQueueSlow",
@@ -239,7 +239,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnRestartsStuck",
     series: { 'keyturn_sidecars_stuck_rollouts{instance="a"}': always(2) },
     labels: { severity: "critical", instance: "a" },
-    summary: "2 restarted workloads do not get healthy.",
+    summary: "2 restarted workloads are not healthy in time.",
   },
   {
     alert: "KeyturnRestartsRefused",
@@ -257,7 +257,7 @@ export const alertStories: readonly AlertStory[] = [
     alert: "KeyturnCredentialRolloutStuck",
     series: { 'keyturn_consumers_stuck_rollouts{instance="a"}': always(1) },
     labels: { severity: "critical", instance: "a" },
-    summary: "1 workloads do not get healthy with what has changed.",
+    summary: "1 restarted workloads are not healthy in time.",
   },
   {
     alert: "KeyturnOldCredentialInUse",

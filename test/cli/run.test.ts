@@ -6,7 +6,9 @@ import { startKeyturn } from "../support/keyturn-process.ts";
 const cluster = useSharedCluster();
 
 it("keyturn run starts, logs what it runs as JSON, and exits with 0 on SIGTERM", async () => {
-  const keyturn = startKeyturn(["run", "--metrics-bind-address=0", "--health-probe-bind-address=0"], { KUBECONFIG: cluster().adminKubeconfig });
+  // Over objects that no operator of another test serves, beside which it would not start.
+  const flags = ["--namespaces=nobody-elses", "--metrics-bind-address=0", "--health-probe-bind-address=0"];
+  const keyturn = startKeyturn(["run", ...flags], { KUBECONFIG: cluster().adminKubeconfig });
   await soon(() => expect(keyturn.output.out).toContain("keyturn starts"));
   // Opens no debugger, and ends nothing: standard error stays empty.
   keyturn.kill("SIGUSR1");

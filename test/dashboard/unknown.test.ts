@@ -79,7 +79,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await using watched = await ownPage(cluster().adminKubeconfig);
   const { page, problems } = watched;
   await whenLive(page);
-  await attention(page).getByText("nobody leads: there is no Lease of an operator").waitFor();
+  await attention(page).getByText("no leader: there is no Lease of an operator").waitFor();
   await attention(page).getByText("NotReported").waitFor();
   // Sidecars are left out, and that is not unknown but off.
   expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]);
@@ -91,7 +91,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await using stack = new AsyncDisposableStack();
   stack.use(operator);
   // A controller that waits for somebody else's CRD has no Lease, and nobody does its work.
-  await attention(page).getByText("nobody leads: controller eventing-auth-kyma has no Lease").waitFor();
+  await attention(page).getByText("no leader: controller eventing-auth-kyma has no Lease").waitFor();
   await cluster().apply(await readFile(kymaCrd, "utf8"));
   await page.getByText("Nothing needs attention").waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["healthy", "healthy", "healthy", "healthy", "switched off", "switched off"]));
@@ -116,7 +116,7 @@ test("without an operator no step is well; with one they are, until the API serv
   await page.getByText("Nothing needs attention").waitFor();
   await stack.disposeAsync();
   // The Leases are given back.
-  await attention(page).getByText("nobody leads").first().waitFor();
+  await attention(page).getByText("no leader").first().waitFor();
   await soon(async () => expect(await marks(page, ".steps")).toEqual(["unknown", "unknown", "unknown", "unknown", "switched off", "switched off"]));
   await everyViewSays(page, /no operator is known to lead/i);
   expect(problems).toEqual([]);

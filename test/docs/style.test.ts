@@ -1,6 +1,7 @@
-// What docs/style.md says to avoid stands nowhere in the documentation, nor in what the chart says.
+// What docs/style.md says to avoid stands nowhere in the documentation, nor in what the chart, the program and the page say.
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { transform } from "esbuild";
 import { expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
@@ -25,8 +26,30 @@ function found(text: string, phrases: readonly string[]): readonly string[] {
 }
 
 const phrases = avoided(await readFile(join(root, rules), "utf8"));
-const places = ["docs/**/*.md", "charts/keyturn/*.{md,yaml}", "charts/keyturn/templates/**/*.{txt,tpl,yaml}", "config/**/*.yaml"];
-const texts = (await Array.fromAsync(glob(places, { cwd: root }))).filter((path) => path !== rules).toSorted();
+const places = [
+  "*.md",
+  "docs/**/*.{md,svg}",
+  "charts/keyturn/*.{md,yaml}",
+  "charts/keyturn/{files,templates}/**/*.{txt,tpl,yaml}",
+  "config/**/*.yaml",
+  "examples/**/*.{md,yaml}",
+];
+const texts = (await Array.fromAsync(glob(places, { cwd: root }))).filter((path) => path !== rules && path !== "CHANGELOG.md").toSorted();
+
+/** Help texts, conditions, Events, alerts, the page: what stands between quotes. */
+const sources = (await Array.fromAsync(glob("packages/{keyturn,dashboard}/src/**/*.{ts,tsx}", { cwd: root })))
+  .filter((path) => !/\.(?:test|fixture)\./.test(path))
+  .toSorted();
+
+/** The code without its comments. */
+async function uncommented(path: string): Promise<string> {
+  const { code } = await transform(await readFile(join(root, path), "utf8"), {
+    loader: path.endsWith("x") ? "tsx" : "ts",
+    jsx: "preserve",
+    legalComments: "none",
+  });
+  return code;
+}
 
 it("finds the rules and the texts, and a phrase that is broken over two lines", () => {
   expect(phrases.length).toBeGreaterThan(10);
@@ -37,4 +60,10 @@ it("finds the rules and the texts, and a phrase that is broken over two lines", 
 
 it.each(texts)("%s keeps to them", async (path) => {
   expect(found(await readFile(join(root, path), "utf8"), phrases)).toEqual([]);
+});
+
+it("the program and the page keep to them", async () => {
+  expect(sources).toEqual(expect.arrayContaining(["packages/keyturn/src/operator-flags.ts", "packages/dashboard/src/page/views/overview.tsx"]));
+  const wrong = await Promise.all(sources.map(async (path) => found(await uncommented(path), phrases).map((each) => `${path}: ${each}`)));
+  expect(wrong.flat()).toEqual([]);
 });

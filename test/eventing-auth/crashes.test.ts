@@ -106,7 +106,7 @@ const deletion: Phase<CountingWorld> = {
 
 test(
   "a crash anywhere in the creation leaves one application with one secret, and one Secret that works",
-  { concurrent: true, timeout: 600_000 },
+  { concurrent: true, timeout: 1_200_000 },
   async () => {
     const points = await crashEverywhere(openWorld, creation);
     for (const step of ["find", "create", "read", "create-secret"]) {
@@ -119,7 +119,7 @@ test(
 
 test(
   "a crash anywhere in a rotation leaves the same application with one secret, and credentials that work all the time",
-  { concurrent: true, timeout: 600_000 },
+  { concurrent: true, timeout: 1_200_000 },
   async () => {
     const points = await crashEverywhere(openWorld, rotation);
     for (const step of ["create-secret", "delete-secret"]) {
@@ -131,7 +131,7 @@ test(
 
 test(
   "a crash anywhere in a repair leaves the same application with one secret, and a Secret that works",
-  { concurrent: true, timeout: 600_000 },
+  { concurrent: true, timeout: 1_200_000 },
   async () => {
     const points = await crashEverywhere(openWorld, repair);
     expect(points).toContain("after create-secret at the identity provider");
@@ -139,7 +139,7 @@ test(
   },
 );
 
-test("a crash anywhere in the deletion leaves nothing", { concurrent: true, timeout: 600_000 }, async () => {
+test("a crash anywhere in the deletion leaves nothing", { concurrent: true, timeout: 1_200_000 }, async () => {
   const points = await crashEverywhere(openWorld, deletion);
   expect(points).toContain("before delete at the identity provider");
   expect(points).toContain("after delete at the identity provider");

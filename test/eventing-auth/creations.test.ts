@@ -1,5 +1,6 @@
 // However an identity provider behaves: one application is made, not one after the other.
 import { Secret } from "@keyturn/runtime";
+import type { RunningOperator } from "@keyturn/runtime/testing";
 import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
 import { askedAtAnnotation, EventingAuth, replaceAnnotation } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
@@ -20,6 +21,12 @@ async function begin(place: IssuingPlace): Promise<void> {
 function isAskedAgain(place: IssuingPlace, step: "read" | "find", times: number): Promise<unknown> {
   const before = place.tenant.counters.requests[step] ?? 0;
   return soon(() => expect(place.tenant.counters.requests[step] ?? 0).toBeGreaterThanOrEqual(before + times));
+}
+
+/** How often it has dealt with its EventingAuths. */
+async function runsOf(operator: RunningOperator): Promise<number> {
+  const counts = (await operator.metrics()).matchAll(/^controller_runtime_reconcile_total\{controller="eventing-auth",.*\} (\d+)$/gm);
+  return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
 }
 
 describe("a tenant", { concurrent: true }, () => {
@@ -206,12 +213,13 @@ test("an OpenID server that gives no client secret at all gets one client, and t
   server.onStep((step, moment) => void (step === "POST /reg" && moment === "after" && registered++));
   await place.putKubeconfig();
   await place.putKyma();
-  await place.startOperator({ flags: openid });
+  const operator = await place.startOperator({ flags: openid });
   expect(await place.conditionSays("IASApplicationReady", "False IASApplicationCreationFailed")).toContain("issues no new secret on an update");
   await place.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken ?? "", note: "tried again" });
   await soon(() => expect(server.clients()).toEqual([]));
+  const runs = await runsOf(operator);
   await place.putCredentials({ url: server.issuer, initial_access_token: server.initialAccessToken ?? "", note: "and again" });
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await soon(async () => expect(await runsOf(operator)).toBeGreaterThan(runs));
   expect(registered).toBe(1);
 });
 

@@ -1,7 +1,7 @@
 // A name proves nothing: EventingAuths in other namespaces, applications of the same name.
-import { useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
+import { soon, useSharedApiServer, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { describe, expect, test } from "vitest";
-import { EventingAuth, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
+import { askedAtAnnotation, EventingAuth, eventingAuthFinalizer } from "../../packages/keyturn/src/controllers/eventing-auth/api.ts";
 import { issuingPlace } from "./issuing-place.ts";
 
 const controlPlane = useSharedCluster();
@@ -112,6 +112,9 @@ describe("an application of the runtime's name that was not made for its Eventin
   test("after the first success duplicates change nothing: the application is known by its id", async () => {
     await using place = await issuingPlace(controlPlane(), target());
     await place.ready();
+    // For a minute after a creation all of its name are looked for.
+    await place.skipMinute();
+    await soon(async () => expect((await place.auth())?.metadata.annotations ?? {}).not.toHaveProperty([askedAtAnnotation]));
     place.tenant.directory.create(place.runtime, {});
     const before = place.tenant.counters.requests;
     await place.deleteSecret(`kubeconfig-${place.runtime}`);

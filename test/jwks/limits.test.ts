@@ -10,27 +10,28 @@ const off = { "jwks.reconcile-interval": "0", "jwks.reconciles-per-minute": "0",
 
 test("a change that nobody waits for waits its turn, and a new key does not", async () => {
   await using place = await publishingNamespace(cluster(), "batch");
-  await place.startOperator({ flags: { ...off, "jwks.configmap-interval": "5s" } });
+  // Long enough for the renewal to be seen before it is over.
+  await place.startOperator({ flags: { ...off, "jwks.configmap-interval": "30s" } });
   await place.putSecret("signer", first);
   await place.putConfig("site");
   await place.published("site-jwks", [first]);
   const at = Date.parse((await soon(async () => (await place.status("site")).lastUpdateTime ?? expect.fail("no time yet"))) ?? "");
   const renewed = makeCertificate({ privateKey: first.privateKey });
   await place.putSecret("signer", renewed);
-  expect(await place.conditionSays("site", "Published", "False UpdateDeferred")).toContain("at most once in 5s");
+  expect(await place.conditionSays("site", "Published", "False UpdateDeferred")).toContain("at most once in 30s");
   await place.conditionSays("site", "Ready", "True Ready");
   const { lastUpdateTime = "", revision } = await place.status("site");
-  expect(Date.parse(lastUpdateTime) - at).toBeGreaterThanOrEqual(5000);
+  expect(Date.parse(lastUpdateTime) - at).toBeGreaterThanOrEqual(30_000);
   expect(revision).toBe(2);
   await place.putSecret("signer", second);
   await place.putSecret("signer", third);
   await soon(async () => expect(new Set(await place.kidsIn("site-jwks"))).toEqual(new Set(await Promise.all([first, second, third].map(kidOf)))));
-  expect(Date.parse((await place.status("site")).lastUpdateTime ?? "") - Date.parse(lastUpdateTime)).toBeLessThan(5000);
+  expect(Date.parse((await place.status("site")).lastUpdateTime ?? "") - Date.parse(lastUpdateTime)).toBeLessThan(30_000);
 });
 
 test("writes for one object keep their distance; another object does not wait for them", async () => {
   await using place = await publishingNamespace(cluster(), "distance");
-  await place.startOperator({ flags: { ...off, "jwks.reconcile-interval": "5s" } });
+  await place.startOperator({ flags: { ...off, "jwks.reconcile-interval": "20s" } });
   await place.putSecret("signer", first);
   await place.putSecret("other", first);
   await place.putConfig("site");
@@ -45,6 +46,6 @@ test("writes for one object keep their distance; another object does not wait fo
   await place.published("other-jwks", [first]);
   await soon(async () => expect((await place.status("site")).revision).toBe(2));
   const { lastUpdateTime: after = "" } = await place.status("site");
-  // The run began a moment before the change that it dates.
-  expect(Date.parse(after) - Date.parse(before)).toBeGreaterThan(4900);
+  // The runs began some moments before the changes that they date.
+  expect(Date.parse(after) - Date.parse(before)).toBeGreaterThan(10_000);
 });

@@ -53,7 +53,7 @@ describe("an object of somebody else", { concurrent: true }, () => {
       if (kind !== Deployment) expect(rest).toEqual(content);
     };
     await untouched();
-    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=300s");
     await untouched();
   });
 

@@ -9,6 +9,7 @@ import { nginxPort, nginxRoot, renderNginxConfig } from "../../packages/keyturn/
 import { settingsOfJwksConfig } from "../../packages/keyturn/src/controllers/jwks/settings.ts";
 import { defaultInstallation } from "../../packages/keyturn/test/jwks-world.ts";
 import { type Answer, type NginxProcess, problemWithNginxConfig, startNginx } from "./nginx-process.ts";
+import "../support/property-seed.ts";
 
 const document = '{\n  "keys": []\n}\n';
 

@@ -28,9 +28,12 @@ test("a restart writes nothing, and an idle operator makes no requests but lease
   const operator = await place.startOperator({ kubeconfig: proxy.through(place.kubeconfig) });
   await soon(async () => {
     const metrics = await operator.metrics();
-    // Each object once: those that are published look again when their certificate expires, the other one waits for its Secret.
-    for (const run of ['"jwks",result="requeue_after"} 4', '"jwks",result="success"} 1', '"jwks-rieset",result="requeue_after"} 1'])
-      expect(metrics.includes(`controller_runtime_reconcile_total{controller=${run}`)).toBe(true);
+    const runs = (labels: string): number =>
+      Number(new RegExp(`^controller_runtime_reconcile_total\\{${labels}\\} (\\d+)$`, "m").exec(metrics)?.[1] ?? 0);
+    // Each object at least once: those that are published look again when their certificate expires, the other one waits for its Secret.
+    expect(runs('controller="jwks",result="requeue_after"')).toBeGreaterThanOrEqual(4);
+    expect(runs('controller="jwks",result="success"')).toBeGreaterThanOrEqual(1);
+    expect(runs('controller="jwks-rieset",result="requeue_after"')).toBeGreaterThanOrEqual(1);
   });
   const renewals = proxy.requests({ path: isLease }).length;
   // Two more renewals of each Lease are some seconds in which anything that spins or polls would show.

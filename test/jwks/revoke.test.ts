@@ -1,7 +1,7 @@
 // `keyturn revoke`: finds the key by any of its names, asks, withdraws it everywhere, and says when nobody accepts it any more.
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
-import { JWKSConfig } from "../../packages/keyturn/src/controllers/jwks/api.ts";
+import { JWKS, JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { makeCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { typed } from "../support/typed-command.ts";
 import { kidOf, publishingNamespace } from "./publishing-namespace.ts";
@@ -17,11 +17,19 @@ test("withdraws a key from every document that has it, and refuses what it does 
   await place.putConfig("site", { certificateSecrets: ["next"], nginxConfigMapName: "site-nginx", nginx: { cacheSeconds: 600 } });
   await place.putJwks("old");
   await place.conditionSays("site", "Published", "True Published");
+  await place.conditionSays("old", "Published", "True Published", JWKS);
   await place.published("site-jwks", [leaked, other]);
   const revoke = (...words: readonly string[]) => typed("revoke", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
 
   expect(await revoke("mistyped", "--yes")).toMatchObject({ code: 1, err: expect.stringContaining('nothing is known by "mistyped"') });
   expect(await revoke(await kidOf(leaked))).toMatchObject({ code: 2, err: expect.stringMatching(/JWKSConfig .*\/site[^]*JWKS .*\/old[^]*--yes/) });
+  const dry = await revoke(await kidOf(leaked), "--dry-run");
+  expect(dry).toMatchObject({
+    code: 0,
+    err: "",
+    out: expect.stringMatching(/^JWKSConfig \S+\/site: withdrawn \S+ \(server dry run\)\nJWKS \S+\/old: /),
+  });
+  expect((await place.get(JWKSConfig, "site"))?.metadata.annotations?.[revokeAnnotation]).toBeUndefined();
   await place.published("site-jwks", [leaked, other]);
 
   const done = await revoke(await kidOf(leaked), "--yes");
@@ -68,6 +76,11 @@ test("finds a key in a document whose object was deleted, and withdraws it there
     code: 2,
     err: expect.stringMatching(/ConfigMap .*\/gone-jwks, whose object is deleted/),
   });
+  expect(await revoke(await kidOf(leaked), "--dry-run")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/ConfigMap \S+\/gone-jwks: withdrawn/),
+  });
+  await place.published("gone-jwks", [other, leaked]);
   expect(await revoke(await kidOf(leaked), "--yes")).toMatchObject({ code: 0, out: expect.stringMatching(/gone-jwks: withdrawn at/) });
   await place.published("gone-jwks", [other]);
   // It is believed by the object that is made again, which goes on where the document is.

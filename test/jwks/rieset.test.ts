@@ -127,6 +127,8 @@ test("the guide's command copies objects of the group example.com", async () => 
     spec: { certificateSecret: "signer", configMapName: "tokens-jwks", ...allFields },
   };
   await cluster().apply(object);
+  // It may hear of a new group later than everybody else.
+  await soon(() => cluster().kubectl("get", "jwks.example.com", "-n", place.namespace));
   await runShell(cluster(), await shellBlock("migration/from-jwks-operator.md", "copy"));
   expect(await place.get(JWKS, "tokens")).toMatchObject({ metadata: { labels: { team: "shop" } }, spec: object.spec });
   await cluster().kubectl("delete", "crd", "jwks.example.com");

@@ -77,7 +77,7 @@ describe("the published ConfigMap", { concurrent: true }, () => {
     await using place = await publishingNamespace(cluster(), "again");
     await place.startOperator();
     await rotated(place);
-    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=20s");
+    await cluster().kubectl("delete", "jwksconfig", "site", "-n", place.namespace, "--timeout=300s");
     await place.published("site-jwks", [second, first]);
     await place.putConfig("site");
     await place.conditionSays("site", "Ready", "True Ready");

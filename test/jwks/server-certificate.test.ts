@@ -10,8 +10,9 @@ import { expect, test } from "vitest";
 import { renderNginxConfig } from "../../packages/keyturn/src/controllers/jwks/nginx.ts";
 import { problemWithServer } from "../../packages/keyturn/src/controllers/jwks/server-certificate.ts";
 import { keepCertificateSecret } from "../../packages/keyturn/src/public-key.ts";
-import { makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
+import { fixedCertificates, makeCertificate, type TestCertificate } from "../../packages/keyturn/test/certificates.ts";
 import { problemWithNginxConfig } from "./nginx-process.ts";
+import "../support/property-seed.ts";
 
 /** The two files, as text of one byte a character. */
 interface Files {
@@ -113,9 +114,12 @@ const edits = fc.array(
 );
 
 test("whatever becomes of the files, what is rolled out is something that nginx takes", async () => {
+  // The same in every run, and so are those with edits.
+  const [certificate] = fixedCertificates("p256", 0);
+  const whole = filesOf(certificate);
   await fc.assert(
     fc.asyncProperty(edits, async (all) => {
-      const files = { ...good };
+      const files = { ...whole };
       for (const { file, at, gone, put } of all) {
         const text = files[file];
         const index = Math.floor(at * text.length);

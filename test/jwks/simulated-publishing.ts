@@ -3,13 +3,13 @@ import { ConfigMap, type Kind, objectPath, Secret } from "@keyturn/runtime";
 import { drawInt, drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import { JWKSConfig, revokeAnnotation } from "../../packages/keyturn/src/controllers/jwks/api.ts";
 import { problemWithJwks } from "../../packages/keyturn/src/controllers/jwks/jwk.ts";
-import { makeCertificate, secretData } from "../../packages/keyturn/test/certificates.ts";
+import { fixedCertificates, secretData } from "../../packages/keyturn/test/certificates.ts";
 import { kidOf } from "./publishing-namespace.ts";
 
-/** Keys that come and go; made once, because making them is slow. */
+/** Keys that come and go. */
 const pool = await Promise.all(
-  Array.from({ length: 8 }, async () => {
-    const certificate = makeCertificate();
+  Array.from({ length: 8 }, async (_, index) => {
+    const [certificate] = fixedCertificates("p256", index);
     return { kid: await kidOf(certificate), data: secretData(certificate.certificate, certificate.privateKey) };
   }),
 );

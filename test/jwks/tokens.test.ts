@@ -108,9 +108,18 @@ test("not one good token is refused, and none is accepted once its key is gone a
       await soon(() => expect(verifications.findLast((each) => each.kid === kid)?.accepted).toBe(false));
     };
 
+    /** As many as say something, however slow the machine is. */
+    const enough = 50;
+    const accepted = (kid: string): number => verifications.filter((each) => each.kid === kid && each.accepted).length;
+    const isAcceptedOften = async (certificate: TestCertificate): Promise<void> => {
+      const kid = await kidOf(certificate);
+      await soon(() => expect(accepted(kid)).toBeGreaterThan(enough));
+    };
+
     // The next key is known before it signs.
     await issue(rsa, "RS256");
     await issue(ec, "ES256");
+    for (const each of [rsa, ec]) await isAcceptedOften(each);
     // Rotation: the next one signs, the one before retires, one more is announced.
     await place.putSecret("signer", ec);
     await place.putSecret("next", edwards);
@@ -124,7 +133,8 @@ test("not one good token is refused, and none is accepted once its key is gone a
     // Renewal with the same key.
     const last = verifications.length;
     await place.putSecret("signer", makeCertificate({ privateKey: edwards.privateKey }));
-    await soon(() => expect(verifications.length).toBeGreaterThan(last + 50));
+    await soon(() => expect(verifications.length).toBeGreaterThan(last + enough));
+    await isAcceptedOften(edwards);
     end.abort();
     await Promise.all([kubelet, stream]);
 
@@ -141,7 +151,6 @@ test("not one good token is refused, and none is accepted once its key is gone a
     expect(wronglyRefused).toEqual([]);
     expect(wronglyAccepted).toEqual([]);
     expect(served.at(-1)?.kids).toEqual([await kidOf(edwards)]);
-    for (const kid of tokens.keys()) expect(verifications.filter((each) => each.kid === kid && each.accepted).length).toBeGreaterThan(50);
   } finally {
     end.abort();
     await nginx.stop();

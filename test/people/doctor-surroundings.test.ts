@@ -52,7 +52,9 @@ it("an agent is well while what it serves is verified, and not when it holds bac
   await world.put("web-2", certificateFor("two.test"));
   await soon(async () => {
     const { code, out } = await doctor();
-    expect(out).toMatch(/^fail +agents +agent test in \S+: stays with what it has: Mismatch \(missing=0,unexpected=1,changed=0\) \(Mismatch\)$/m);
+    expect(out).toMatch(
+      /^fail +agents +agent test in \S+: keeps the last verified set: Mismatch \(missing=0,unexpected=1,changed=0\) \(Mismatch\)$/m,
+    );
     expect(out).toContain(`→ see \`keyturn diff -n ${world.namespace}\` and the agent's /status`);
     expect(code).toBe(1);
   });

@@ -40,7 +40,7 @@ describe("in a cluster where nothing was installed", () => {
     const before = await ask("doctor", "--controllers=rotation");
     expect(before.code).toBe(1);
     expect(before.out).toMatch(/fail +kinds +rotationtargets.rotator.k8s.telekom.com is not installed\n +→ apply what `keyturn crds` prints/);
-    expect(before.out).toMatch(/warn +leaders +nobody has ever led rotation/);
+    expect(before.out).toMatch(/warn +leaders +no leader elected for rotation/);
     // Clusters for tests run without.
     expect(before.out).toMatch(/warn +priority +the API server does not say that .* is on\n +→ see the API server's --enable-priority-and-fairness/);
     await cluster().apply(renderCrds([rotationFeature]));
@@ -74,7 +74,7 @@ describe("in a cluster where nothing was installed", () => {
     const silent = await ask("doctor", "--controllers=rotation,sidecars");
     expect(silent.code).toBe(1);
     expect(silent.out).toMatch(/warn +kinds +rotationtargets.rotator.k8s.telekom.com is installed with another schema than this release's/);
-    expect(silent.out).toMatch(/fail +leaders +nobody leads rotation: pod-in-ops in ops is silent, 6\dm after its last sign of life/);
+    expect(silent.out).toMatch(/fail +leaders +no leader for rotation: pod-in-ops in ops is silent, 6\dm after its last sign of life/);
     expect(silent.out).toMatch(
       /fail +originals +Fortsa still runs as Deployment fortsa-system\/fortsa-controller-manager, over the same objects as sidecars/,
     );
@@ -102,8 +102,26 @@ describe("in a cluster where nothing was installed", () => {
     expect(out).toMatch(/^keyturn +\d+\.\d+\.\d+$/m);
     expect(out).toMatch(/^kubernetes +v1\.\d+/m);
     expect(out).toMatch(/^operator +ghcr.io\/keyturn\/keyturn:9.9.9 \(0 of 2 ready, default\/my-keyturn\)$/m);
+    // Not by its arguments an operator.
+    expect((await ask("doctor", "--controllers=rotation")).out).not.toContain("my-keyturn");
     expect((await typed("version", "--client")).out).toMatch(/^keyturn \d+\.\d+\.\d+\n$/);
   });
+});
+
+it("keyturn doctor checks what the Deployment runs, and says that none of its pods is ready", async () => {
+  const namespace = await cluster().namespace("installed");
+  const container = { name: "keyturn", image: "keyturn:1", args: ["run", "--controllers=checksum"] };
+  await put({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name: "keyturn", labels: { "app.kubernetes.io/name": "keyturn" } },
+    spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [container] } } },
+  });
+  const { code, out } = await typed("doctor", "--operator-namespace", namespace, "--kubeconfig", cluster().adminKubeconfig);
+  expect(code).toBe(1);
+  expect(out).toMatch(new RegExp(`^fail +operator +Deployment ${namespace}/keyturn: 0 of 1 pods ready$`, "m"));
+  expect(out).toContain("secretchecksums.");
+  expect(out).not.toContain("eventingauths.");
 });
 
 // Argo Rollouts: like other workloads where they are served, and not a word of them elsewhere.

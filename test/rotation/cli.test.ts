@@ -141,3 +141,32 @@ test("a set that stands still says why, and one that does not exist names those 
   expect(code).toBe(2);
   expect(err).toContain(`there is no RotationTarget of set other in namespace ${place.namespace}; its sets are my-key`);
 });
+
+test("promote makes the next version live now, on the first target alone, and leaves those after it to their delays", async () => {
+  await using place = await rotatingNamespace(cluster(), "promote");
+  await place.startOperator();
+  await place.putTargets(["1h", "5m"]);
+  await place.putSource("first");
+  await place.holds({ t1: "first", t2: "first" });
+  await place.putSource("second");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(2));
+  const promote = (...words: readonly string[]) => typed("promote", ...words, "-n", place.namespace, "--kubeconfig", cluster().adminKubeconfig);
+
+  expect(await promote("t2", "--yes")).toMatchObject({
+    code: 2,
+    err: "keyturn: t2 follows the targets before it: promote t1, the first of set my-key\n",
+  });
+  expect(await promote("my-key")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("rotationtarget/t1 gets version 2 at once, instead of in "),
+  });
+  expect(await promote("my-key", "--dry-run")).toMatchObject({ code: 0, out: expect.stringMatching(/^rotationtarget\/t1 .* \(server dry run\)\n$/) });
+  await place.holds({ t1: "first", t2: "first" });
+
+  expect(await promote("rotationtarget/t1", "--yes")).toMatchObject({ code: 0, err: "" });
+  await place.holds({ t1: "second", t2: "first" });
+  expect(await promote("my-key", "--yes")).toMatchObject({ code: 2, err: expect.stringContaining("there is no version to promote in set my-key") });
+  await place.putSource("third");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  await place.holds({ t1: "second", t2: "first" });
+});

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PodSource } from "../../packages/keyturn/src/workloads/pod-draft.ts";
 import type { Istiod, Misbehaviour } from "../../packages/keyturn/src/dev/stand-ins/istiod.ts";
 import { InjectionWorld, startControlPlane } from "./injection-world.ts";
+import "../support/property-seed.ts";
 
 const cluster = useCluster();
 type Labels = Readonly<Record<string, string>>;

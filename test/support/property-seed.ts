@@ -1,4 +1,4 @@
-// For `setupFiles` of vitest: every property test draws the same values in each run, so that a change fails or does not, and nobody's run by chance.
+// For `setupFiles` of vitest, or to be imported: every property test draws the same values in each run, so that a change fails or does not, and nobody's run by chance.
 import * as fc from "fast-check";
 
 /** `SEED=7 npx vitest run --project unit` plays others. A test that names a seed itself keeps it. */

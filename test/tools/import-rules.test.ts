@@ -15,6 +15,7 @@ const planted: readonly (readonly [from: string, imported: string, why: string])
   ["packages/runtime/test/watch/faults.test.ts", "../../../keyturn/src/text.ts", "the runtime is tested without"],
   ["packages/runtime/test/watch/faults.test.ts", "../../../../test/support/program.ts", "the runtime is tested without"],
   ["packages/runtime/examples/fingerprints.ts", "../src/clock.ts", "outside of its package"],
+  ["packages/runtime/create-operator/template/src/main.ts", "../../../src/clock.ts", "outside of its package"],
   ["packages/dashboard/src/page/main.tsx", "../../../keyturn/src/dashboard/dashboard.ts", "the page knows the server"],
   ["packages/dashboard/src/page/main.tsx", "@keyturn/runtime", "the page knows the server"],
   ["packages/dashboard/src/contract/index.ts", "../page/main.tsx", "the contract is types"],

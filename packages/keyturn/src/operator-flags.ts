@@ -39,6 +39,9 @@ const resyncPeriodFlag: Flag<number> = {
   },
 };
 
+/** Where the operator is installed unless somebody says otherwise. */
+export const usualNamespace = "keyturn-system";
+
 export const operatorFlags = {
   controllers: textFlagWithDefault({
     name: "controllers",
@@ -70,7 +73,13 @@ export const operatorFlags = {
     name: "leader-elect-namespace",
     group: "Leader election",
     placeholder: "NAMESPACE",
-    help: "where the Leases are; otherwise the pod's own namespace, or default",
+    help: "where the Leases are; otherwise the pod's own namespace, and outside of a pod keyturn-system",
+  }),
+  allowOtherOperators: switchFlag({
+    name: "allow-other-operators",
+    group: "Leader election",
+    default: false,
+    help: "start also beside an operator with its Leases in another namespace that serves the same objects: both will replace each other's work",
   }),
   leaseDuration: leaseDurationFlag,
   resyncPeriod: resyncPeriodFlag,

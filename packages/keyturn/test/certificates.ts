@@ -1,7 +1,8 @@
 // Certificates for tests, of every kind of key and with any dates.
 import { Buffer } from "node:buffer";
-import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { signCertificate } from "@keyturn/runtime/testing";
+import pool from "./certificate-pool.json" with { type: "json" };
 
 /** What a test can ask for. */
 export type TestKeyType = "rsa1024" | "rsa2048" | "rsa3072" | "p256" | "p384" | "p521" | "secp256k1" | "ed25519" | "ed448";
@@ -36,6 +37,15 @@ export function makeCertificate(options: CertificateOptions = {}): TestCertifica
     notAfterMs,
   });
   return { commonName, certificate, privateKey };
+}
+
+/** The same key every time, with two certificates: a story that is told again must not depend on the keys of the day, or on their length. */
+export function fixedCertificates(keyType: keyof typeof pool, index: number): readonly [TestCertificate, TestCertificate] {
+  const { certificates, privateKey } = pool[keyType][index] ?? {};
+  const [first, second] = certificates ?? [];
+  if (first === undefined || second === undefined || privateKey === undefined) throw new Error(`certificate-pool.json has no ${keyType} ${index}`);
+  const of = (certificate: string): TestCertificate => ({ commonName: "test", certificate, privateKey: createPrivateKey(privateKey) });
+  return [of(first), of(second)];
 }
 
 /** A Secret's `data` as cert-manager would fill it. */

@@ -1,8 +1,10 @@
 // A namespace in memory with one JWKSConfig in it: enough of an API server to carry plans out, refuse writes, crash between two of them, and look at what is published.
+import { createPublicKey } from "node:crypto";
 import {
   type Blocker,
   conditionEvents,
   ConfigMap,
+  type Deployment,
   type Kind,
   keyOf,
   keyOfObject,
@@ -16,13 +18,14 @@ import {
   type Write,
 } from "@keyturn/runtime";
 import { JWKSConfig, revokeAnnotation } from "../src/controllers/jwks/api.ts";
-import { type CertificateSecret, keepCertificateSecret } from "../src/public-key.ts";
+import { type CertificateSecret, keepCertificateSecret, keyMembersOf, thumbprintOf } from "../src/public-key.ts";
 import type { Passed } from "../src/controllers/jwks/sources.ts";
 import { nginxInstallation } from "../src/controllers/jwks/flags.ts";
 import type { Observation } from "../src/controllers/jwks/observe.ts";
 import { type JwksPlan, planJwks } from "../src/controllers/jwks/plan.ts";
 import { jwksReasons } from "../src/controllers/jwks/reasons.ts";
 import { settingsOfJwksConfig } from "../src/controllers/jwks/settings.ts";
+import type { TestCertificate } from "./certificates.ts";
 
 type Spec = JWKSConfig["spec"];
 
@@ -206,7 +209,7 @@ export class JwksWorld {
     const next = {
       ...stored(write.object, live),
       ...(live && isImmutable(live) && { immutable: true }),
-      ...(isReady && { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }),
+      ...(isReady && { status: available }),
     };
     if (JSON.stringify(next) === JSON.stringify(live)) return false;
     if (live && isImmutable(live) && JSON.stringify(contentOf(next)) !== JSON.stringify(contentOf(live)))
@@ -237,6 +240,15 @@ export class JwksWorld {
     else if (this.configMap) this.objects.set(key, edit(this.configMap));
   }
 
+  get deployment(): Stored<Deployment> | undefined {
+    return this.objects.get(deploymentKey);
+  }
+
+  /** As the controllers of the cluster say it, when all pods that were asked for are ready. */
+  makePodsAvailable(): void {
+    if (this.deployment) this.objects.set(deploymentKey, Object.assign({}, this.deployment, { status: available }));
+  }
+
   /** What a condition says: `True Published`. */
   condition(type: string): string | undefined {
     const condition = this.status?.conditions?.find((each) => each.type === type);
@@ -248,6 +260,19 @@ function passedStates<V>(passed: ReadonlyMap<string, readonly V[]>): ReadonlyMap
   return new Map([...passed].map(([name, states]) => [name, { states, missed: 0, upTo: 0 }]));
 }
 
+/** What was written, in words: `apply ConfigMap keys`. */
+export function writesOf({ writes }: Pick<WorldRun, "writes">): readonly string[] {
+  return writes.map((write) => `${write.verb} ${write.kind.kind} ${write.verb === "apply" ? write.object.metadata.name : write.name.name}`);
+}
+
+/** The kid under which the key of a certificate is published. */
+export function kidOfCertificate({ privateKey }: Pick<TestCertificate, "privateKey">): string {
+  const members = keyMembersOf(createPublicKey(privateKey));
+  return members ? thumbprintOf(members) : "";
+}
+
+const deploymentKey = "deployments.apps/shop/site";
+const available = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
 const owner = "jwksconfigs.keyturn.io/shop/site";
 const kinds = new Map<string, Kind>([["configmaps", ConfigMap]]);
 

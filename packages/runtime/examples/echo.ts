@@ -27,6 +27,10 @@ export const echo: ControllerDefinition = {
           const object = echoes.get(key);
           return object && { object, live: liveIn(children, key) };
         },
+        regarding(key) {
+          const object = echoes.get(key);
+          return object ? [{ kind: Echo, object }] : [];
+        },
         plan({ object, live }) {
           const { name, namespace = "" } = object.metadata;
           const child = { metadata: { namespace, name, ownerReferences: [ownerReferenceTo(Echo, object)] }, data: { message: object.spec.message } };

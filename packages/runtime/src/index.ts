@@ -94,7 +94,7 @@ export {
 } from "./cache/cache.ts";
 export { type Caches, createCaches, type WatchStatus } from "./cache/caches.ts";
 export { ListedCaches, type ListedCachesOptions } from "./cache/listed-caches.ts";
-export { type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/selectors.ts";
+export { areSelectorsDisjoint, type LabelMatcher, parseLabelSelector, selectsLabels } from "./cache/selectors.ts";
 
 // Writing a controller
 export type { AccessRule, ControllerDefinition, ControllerScope, Outcome, Reconcile, Run, Verb } from "./controller/controller.ts";

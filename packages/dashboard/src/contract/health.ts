@@ -73,7 +73,7 @@ export function doubtsAbout(stage: KnownStage | undefined, cutAtMs?: number): re
     doubts.push({ about: "rights", message: `no right to list ${[...new Set([...refused, ...hidden])].join(", ")}` });
   if (leader?.state === "none") {
     const { message, only } = leader;
-    doubts.push({ about: "leader", message: `nobody leads: ${message}`, outdates: "NotLed", ...(only && { only }) });
+    doubts.push({ about: "leader", message: `no leader: ${message}`, outdates: "NotLed", ...(only && { only }) });
   }
   if (leader?.state === "unknown") doubts.push({ about: "leader", message: `whether somebody leads is not known: ${leader.message}` });
   if (leader === undefined || troubles.some(({ state }) => state === "syncing")) doubts.push({ about: "loading", message: "being listed" });

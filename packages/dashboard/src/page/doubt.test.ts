@@ -50,7 +50,7 @@ describe("a step is unknown, however well its objects looked last,", () => {
       [{ about: "rights", message: "no right to list jwks.a" }],
     ],
     ["if this viewer may not see it", step({ hidden: ["jwks.a"] }), live, [{ about: "rights", message: "no right to list jwks.a" }]],
-    ["if nobody leads", step({ leader: { state: "none", message: "why" } }), live, [{ about: "leader", message: "nobody leads: why" }]],
+    ["if nobody leads", step({ leader: { state: "none", message: "why" } }), live, [{ about: "leader", message: "no leader: why" }]],
     ["if it is not known who leads", step({ leader: { state: "unknown", message: "why" } }), live, [{ about: "leader" }]],
     ["while it is listed for the first time", step({ troubles: trouble("syncing") }), live, [{ about: "loading" }]],
   ])("%s", (_when, record, connection, doubts) => {
@@ -94,7 +94,7 @@ it("steps share a doubt, and say apart what is not the same", () => {
     {
       about: "leader",
       steps: ["Rotate", "Publish"],
-      messages: ["Rotate: nobody leads: why", "Publish: nobody leads: another reason"],
+      messages: ["Rotate: no leader: why", "Publish: no leader: another reason"],
       asOfMs: undefined,
     },
   ]);
@@ -110,7 +110,7 @@ it("what was well is unknown while its step is outdated, and says what it said l
   ];
   const shown = believedTable(table, [unled], live);
   expect(shown.map(({ health }) => health)).toEqual(["unknown", "unknown", "paused", "failed"]);
-  expect(shown[0]).toMatchObject({ reason: "NotLed", message: "nobody leads: why; last reported: Ready: all is well" });
+  expect(shown[0]).toMatchObject({ reason: "NotLed", message: "no leader: why; last reported: Ready: all is well" });
   expect(believedTable(table, [step()], cut).map(({ reason }) => reason)).toEqual(["NotHeard", "NotHeard", "Ready", "Ready"]);
   expect(believedTable(table, [step()], live)).toBe(table);
   // Who may not read who leads sees what was reported; the step itself is unknown.

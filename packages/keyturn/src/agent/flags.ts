@@ -85,7 +85,7 @@ export const agentFlags = {
     most: 1_000_000,
     help: "sets of more Secrets share unchanged files between generations (hard links) instead of copying them",
   }),
-  lease: switchFlag({ name: "lease", default: true, help: "show how the agent fares in a Lease keyturn-agent-<identity> in the namespace" }),
+  lease: switchFlag({ name: "lease", default: true, help: "report the status of the agent in a Lease keyturn-agent-<identity> in the namespace" }),
   identity: textFlag({ name: "identity", placeholder: "NAME", help: "who this agent is in its Lease and status; otherwise the host's name" }),
   ...limitFlags,
   announcementKeys: announcementKeysFlag,

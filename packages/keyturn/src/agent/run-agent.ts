@@ -292,7 +292,7 @@ const secretsOf = (why: string): AccessRule => ({ kind: Secret, verbs: ["get", "
 export const agentAccess: readonly AccessRule[] = [
   secretsOf("to compute their checksum, and to put certificates and keys on the disk"),
   { kind: SecretCheckSum, verbs: ["get", "list", "watch"], why: "to know which state is the intended one" },
-  { kind: Lease, verbs: ["get", "create", "patch", "delete"], why: "to show how the agent fares (not needed with --lease=false)" },
+  { kind: Lease, verbs: ["get", "create", "patch", "delete"], why: "to report the status of the agent (not needed with --lease=false)" },
 ];
 
 /** With a wider scope, where the other namespaces are: in each of them if they are named, in the whole cluster if labels choose them, as no right can be given by label. */

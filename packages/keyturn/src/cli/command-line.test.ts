@@ -136,3 +136,25 @@ describe("help", () => {
       expect(text).toContain(`\n${group}:\n`);
   });
 });
+
+describe("the name of a key that begins with a dash, as one in 64 does", () => {
+  const kid = "-nZk1q0J3mB4x_QYc8v7uR2tWsE5dFgHjKlPoIiUyTr";
+
+  it.each([
+    ["revoke", kid, "--yes", "-n", "shop"],
+    ["revoke", "-n", "shop", kid, "--yes"],
+    ["revoke", "-nshop", "--yes", kid],
+    ["revoke", "-nshop", "--yes", "--", kid],
+  ])("is no flag: %s %s %s %s %s", async (...words) => {
+    expect(await typed(...words)).toMatchObject({ code: 0, text: "", ran: { given: { yes: "true", namespace: "shop" }, args: [kid] } });
+  });
+
+  it.each(["-Zzzz", `-${"z".repeat(42)}`, `--${"z".repeat(41)}`])("is no other word of that sort: %s", async (word) => {
+    expect(await typed("revoke", "x", word)).toMatchObject({ code: 2, ran: undefined });
+  });
+
+  it("is no namespace of that length", async () => {
+    const namespace = "z".repeat(41);
+    expect(await typed("revoke", "x", `-n${namespace}`)).toMatchObject({ code: 0, ran: { given: { namespace }, args: ["x"] } });
+  });
+});

@@ -47,19 +47,34 @@ function option(flag: Flag, usage: string, help?: string): Option {
 }
 
 /**
- * The same words as commander knows them: `--name=true` and `--name=false` of flags that stand alone as `--name` and `--no-name`, and `-n=shop` as
- * `--namespace=shop`, as kubectl reads it. Throws a `UsageError` for any other value of a flag that stands alone.
+ * The same words as commander knows them: `--name=true` and `--name=false` of flags that stand alone as `--name` and `--no-name`, `-n=shop` as
+ * `--namespace=shop`, as kubectl reads it, and names of keys that look like flags after a `--`. Throws a `UsageError` for any other value of a flag that
+ * stands alone.
  */
 export function plainWords(words: readonly string[], flags: readonly Flag[]): string[] {
-  const end = words.indexOf("--");
-  return words.map((word, index) => {
-    const [, typed = "", text = ""] = /^(--[^=]+|-[^-=])=(.*)$/s.exec(word) ?? [];
-    const flag = flags.find(({ name, short }) => typed === `--${name}` || typed === `-${short}`);
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const plain: string[] = [];
+  const keys: string[] = [];
+  for (const [index, word] of words.slice(0, end).entries()) {
     const isValue = flagOfWord(words[index - 1] ?? "", flags)?.standsAlone === false;
-    if (!flag || isValue || (end >= 0 && index > end)) return word;
-    if (!flag.standsAlone) return `--${flag.name}=${text}`;
-    return readFlags({ flag }, { [flag.name]: text }, {}).flag ? `--${flag.name}` : `--${negationOf(flag)}`;
-  });
+    if (!isValue && isDashedDigest(word)) keys.push(word);
+    else plain.push(isValue ? word : plainWord(word, flags));
+  }
+  const rest = [...keys, ...words.slice(end + 1)];
+  return rest.length > 0 || end < words.length ? [...plain, "--", ...rest] : plain;
+}
+
+function plainWord(word: string, flags: readonly Flag[]): string {
+  const [, typed = "", text = ""] = /^(--[^=]+|-[^-=])=(.*)$/s.exec(word) ?? [];
+  const flag = flags.find(({ name, short }) => typed === `--${name}` || typed === `-${short}`);
+  if (!flag) return word;
+  if (!flag.standsAlone) return `--${flag.name}=${text}`;
+  return readFlags({ flag }, { [flag.name]: text }, {}).flag ? `--${flag.name}` : `--${negationOf(flag)}`;
+}
+
+/** A digest in base64url, as keys are named: one in 64 begins with a dash. Neither a flag nor a namespace has a capital or an underscore in it. */
+function isDashedDigest(word: string): boolean {
+  return /^-(?:[\w-]{26}|[\w-]{42})$/.test(word) && /[A-Z_]/.test(word.slice(2));
 }
 
 /** The texts that were given on the command line, by flag name. */

@@ -29,7 +29,7 @@ import { realPodsObstacle, writeExampleImages } from "../dev/images.ts";
 import { examplesFolder, proxyImages, readManifests, stories } from "../dev/stories.ts";
 import { keyturn } from "../feature/feature.ts";
 import { numberFlag, readFlags, textFlagWithDefault } from "../feature/flag.ts";
-import { operatorFlags } from "../operator-flags.ts";
+import { operatorFlags, usualNamespace } from "../operator-flags.ts";
 import { controllersOf, features, stageControllers } from "../registry.ts";
 import { keepContact } from "../status/server-contact.ts";
 import { watchStatus } from "../status/status-watches.ts";
@@ -57,7 +57,7 @@ const flags = {
 /** The flags of `keyturn dev`. The folder is that of the checkout, which is different on every machine. */
 export const devFlags = [{ ...flags.examples, default: "examples" }, flags.port, flags.noOpen, flags.logLevel];
 
-const serviceAccount = { namespace: "keyturn-system", name: keyturn.name };
+const serviceAccount = { namespace: usualNamespace, name: keyturn.name };
 const redrawEveryMs = 1000;
 const lookAgainMs = 100;
 

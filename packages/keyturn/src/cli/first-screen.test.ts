@@ -79,6 +79,11 @@ it("says of each stage what it does now, the newest of what happened, and what t
   `);
 });
 
+it("counts targets where several of them are about one rotation set", () => {
+  const status = statusWith({ rotate: [report({ name: "signing-key-live" }), report({ name: "signing-key-fallback" })] });
+  expect(firstScreenText({ ...screen, status, happenings: [] }, 24, plain)).toMatch(/rotate +✓ 2 rotation targets, all as they should be/);
+});
+
 it("never says that all is well where that is not known", () => {
   const failing = { resource: "rotationtargets.x", reason: "failing", message: "the API server has been silent for too long" } as const;
   const status = statusWith(
@@ -87,7 +92,7 @@ it("never says that all is well where that is not known", () => {
   );
   const text = firstScreenText({ ...screen, status, happenings: [] }, 24, plain);
   expect(text).toMatch(/rotate +\? rotationtargets\.x cannot be read/);
-  expect(text).toMatch(/publish +\? nobody leads: there is no Lease of an operator/);
+  expect(text).toMatch(/publish +\? no leader: there is no Lease of an operator/);
   expect(text).toContain("nothing yet");
 });
 

@@ -70,7 +70,8 @@ function stageNow(stage: StageStatus, nowMs: number, features: FirstScreen["feat
   if (failing) return { tone: "doubtful", mark: "?", text: `${failing.resource} cannot be read: ${failing.message}` };
   const [doubt] = doubts;
   if (doubt) return { tone: "doubtful", mark: "?", text: doubt.message };
-  const [one = "object", many = "objects"] = features.find(({ name }) => name === feature)?.stage.noun ?? [];
+  const { noun, objectNoun = noun } = features.find(({ name }) => name === feature)?.stage ?? {};
+  const [one = "object", many = "objects"] = objectNoun ?? [];
   const wrong = objects.find(needsAttention);
   if (wrong) return { tone: "bad", mark: "!", text: `${calledBy(wrong).name}: ${wrong.message}` };
   if (objects.length === 0) return { tone: "good", mark: "✓", text: one === "workload" ? "no workload is being restarted" : `no ${many} yet` };

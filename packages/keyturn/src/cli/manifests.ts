@@ -5,7 +5,7 @@ import { type ScopeChoice, scopeChoiceIn } from "../controllers/checksum/scopes.
 import { dashboardAccess } from "../dashboard/viewer-rights.ts";
 import { type Feature, keyturn } from "../feature/feature.ts";
 import { type Flag, readFlags, switchFlag, textFlagWithDefault } from "../feature/flag.ts";
-import { operatorFlags } from "../operator-flags.ts";
+import { operatorFlags, usualNamespace } from "../operator-flags.ts";
 import { chooseFeatures, controllersOf } from "../registry.ts";
 import type { Console } from "./command-line.ts";
 
@@ -33,7 +33,7 @@ const flags = {
   namespace: textFlagWithDefault({
     name: "namespace",
     placeholder: "NAMESPACE",
-    default: "keyturn-system",
+    default: usualNamespace,
     help: "where the operator itself, or the agent, runs",
   }),
   agent: switchFlag({

@@ -16,9 +16,9 @@ import { doctorCommand, doctorFlags } from "./doctor.ts";
 import { crdsCommand, rbacCommand, rbacFlags } from "./manifests.ts";
 import { orphansCommand, orphansFlags } from "./orphans.ts";
 import { pauseCommand, pauseCommandFlags, resumeCommand, resumeCommandFlags } from "./pause.ts";
+import { promoteCommand, promoteFlags, revokeCommand, revokeFlags } from "./promote-and-revoke.ts";
 import { queryCommand } from "./queries.ts";
 import { restartCommand, restartCommandFlags } from "./restart.ts";
-import { revokeCommand, revokeFlags } from "./revoke.ts";
 import { runCommand, runFlags } from "./run.ts";
 import { statusCommand, statusFlags } from "./status.ts";
 import { versionCommand, versionFlags } from "./versions.ts";
@@ -142,6 +142,19 @@ function changingCommands(registry: readonly Feature[]): readonly CommandEntry[]
       run: (given, console, [subject]) => resumeCommand(given, console, { subject, registry }),
     },
     {
+      usage: "promote <set>",
+      group: "Change",
+      summary: "make the next version of a rotation set live now",
+      details:
+        "The first target takes the version without waiting for the rest of its delay. A target that must hold the version before it first, a JWKSConfig that must publish its key, a pause and a maintenance window are waited for as ever.",
+      examples: [
+        ["See when the next version would be live", "promote signing-key --dry-run"],
+        ["Promote it, after a question", "promote signing-key"],
+      ],
+      flags: promoteFlags,
+      run: promoteCommand,
+    },
+    {
       usage: "restart <subject>",
       group: "Change",
       summary: "restart a workload, or all that use a Secret or ConfigMap",
@@ -160,6 +173,7 @@ function changingCommands(registry: readonly Feature[]): readonly CommandEntry[]
       summary: "withdraw a leaked public key from every JWKS that has it",
       details: "The key is named by its kid, its thumbprint or the fingerprint of its certificate.",
       examples: [
+        ["See what publishes it", "revoke 4kXq0m -A --dry-run"],
         ["Withdraw it in the current namespace, after a question", "revoke 4kXq0m"],
         ["Withdraw it in every namespace, without a question", "revoke 4kXq0m -A --yes"],
       ],

@@ -4,10 +4,12 @@ import { type Runnable, createLogger, parseBindAddress, runOperator } from "@key
 import { chooseFeatures, controllersOf } from "../registry.ts";
 import { operatorDashboard } from "../dashboard/operator-dashboard.ts";
 import { diagnosticsRunnable, onDiagnosticsSignal } from "../diagnostics/diagnostics.ts";
+import { scopeAnnotations } from "../feature/served-scope.ts";
 import { type Flag, readFlags, type ValuesOf } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { notifyRunnables } from "../notify/notifier.ts";
-import { type Feature, keyturn } from "../feature/feature.ts";
+import { type Feature, type FlagReader, keyturn } from "../feature/feature.ts";
+import { leaseNamespaceOf, servedScope, takePlace } from "./one-operator.ts";
 import { connect, orUsageError } from "./session.ts";
 import { type Console, version } from "./command-line.ts";
 
@@ -27,18 +29,25 @@ export async function runCommand(given: Given, console: Console, registry: reado
   const controllers = controllersOf(chosen, given, environment);
   const connection = await connect(flags, environment);
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat });
+  const flagOf: FlagReader = (flag) => readFlags({ flag }, given, environment).flag;
+  const leaseNamespace = leaseNamespaceOf(flags, connection);
+  const scope = servedScope(chosen, flags, flagOf);
   const page = operatorDashboard(controllers, {
     bindAddress: flags.dashboardBindAddress,
     registry,
     features: chosen.map(({ name }) => name),
-    flag: (flag) => readFlags({ flag }, given, environment).flag,
+    flag: flagOf,
     cluster: connection.server,
-    leaseNamespace: flags.leaderElectNamespace ?? connection.namespace ?? "default",
+    leaseNamespace,
     version,
   });
   const isServed = parseBindAddress(flags.dashboardBindAddress).type !== "off";
   log.info({ version, controllers: controllers.map(({ name }) => name), server: connection.server, source: connection.source }, "keyturn starts");
-  const { leaseDuration } = flags;
+  const { leaseDuration, leaderElect, dryRun, allowOtherOperators } = flags;
+  if (!dryRun) {
+    const place = { leaseNamespace, leaderElect, allowOtherOperators, scope, controllers: controllers.map(({ name }) => name) };
+    await takePlace(connection, { ...place, log, signal, environment });
+  }
   await orUsageError(() =>
     runOperator(
       {
@@ -50,14 +59,15 @@ export async function runCommand(given: Given, console: Console, registry: reado
         log,
         env: environment,
         namespaces: flags.namespaces,
-        dryRun: flags.dryRun,
+        dryRun,
         resyncMs: flags.resyncPeriod,
         metricsBindAddress: flags.metricsBindAddress,
         ...(flags.metricsSecure && { secureMetrics: secureMetrics(flags) }),
         healthBindAddress: flags.healthProbeBindAddress,
         leaderElection: {
-          enabled: flags.leaderElect,
-          ...(flags.leaderElectNamespace && { namespace: flags.leaderElectNamespace }),
+          enabled: leaderElect,
+          namespace: leaseNamespace,
+          annotations: scopeAnnotations(scope),
           // client-go's proportions: 15 s, 10 s, 2 s.
           durations: { leaseDurationMs: leaseDuration, renewDeadlineMs: (leaseDuration * 2) / 3, retryPeriodMs: (leaseDuration * 2) / 15 },
         },

@@ -332,7 +332,7 @@ export function viewerNamespaces({ client, clock, log, limitedTo }: ViewerNamesp
 const always: readonly AccessRule[] = [
   { kind: TokenReview, verbs: ["create"], why: "to find out whose token a viewer of the dashboard has" },
   { kind: SubjectAccessReview, verbs: ["create"], why: "to show each viewer only what they may list and watch themselves" },
-  { kind: Lease, verbs: ["list", "watch"], why: "to show how agents fare" },
+  { kind: Lease, verbs: ["list", "watch"], why: "to show the status of agents" },
   { kind: Event, verbs: ["list"], why: "to show the Events of an object that somebody looks at" },
 ];
 

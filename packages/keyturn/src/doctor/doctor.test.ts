@@ -98,6 +98,7 @@ describe("an installed definition", () => {
 });
 
 describe("who leads", () => {
+  const everything = { namespaces: [], skipNamespaces: [], selector: "", only: {} };
   const lease = (changes: Partial<LeaseSummary>): LeaseSummary => ({
     controller: "jwks",
     namespace: "ops",
@@ -109,15 +110,26 @@ describe("who leads", () => {
   });
   it.each([
     ["ok: jwks is led by keyturn-0 in ops", [lease({})]],
-    ["warn: nobody has ever led jwks", [lease({ controller: "rotation" })]],
-    ["warn: nobody leads jwks: its Lease was given back", [lease({ state: "free", holder: undefined })]],
+    ["warn: no leader elected for jwks", [lease({ controller: "rotation" })]],
+    ["warn: no leader for jwks: its Lease was released", [lease({ state: "free", holder: undefined })]],
     [
-      "fail: nobody leads jwks: keyturn-0 in ops is silent, 60s after its last sign of life",
+      "fail: no leader for jwks: keyturn-0 in ops is silent, 60s after its last sign of life",
       [lease({ state: "expired", renewedMs: nowMs - 60_000 })],
     ],
     [
       "fail: jwks is led twice, by keyturn-0 in ops and keyturn-1 in other: two operators work on the same objects",
       [lease({}), lease({ namespace: "other", holder: "keyturn-1" })],
+    ],
+    [
+      "fail: jwks is led twice, by keyturn-0 in ops and keyturn-1 in other: two operators work on the same objects",
+      [lease({ serves: { ...everything, selector: "a=1" } }), lease({ namespace: "other", holder: "keyturn-1", serves: everything })],
+    ],
+    [
+      "ok: jwks is led by keyturn-0 in ops and keyturn-1 in other, each over other objects",
+      [
+        lease({ serves: { ...everything, selector: "a=1" } }),
+        lease({ namespace: "other", holder: "keyturn-1", serves: { ...everything, selector: "a!=1" } }),
+      ],
     ],
     ["ok: jwks is led by keyturn-0 in ops", [lease({}), lease({ namespace: "left-behind", state: "expired" })]],
   ])("%s", (expected, leases) => {
@@ -143,7 +155,7 @@ describe("agents on gateways", () => {
     expect(agentFindings(leases, nowMs)).toEqual([
       ok("agents", "agent a in edge: what it serves is what the checksum says"),
       ok("agents", "agent b in edge: has just started"),
-      fail("agents", "agent c in edge: stays with what it has: Mismatch (missing=1) (Mismatch)", todo),
+      fail("agents", "agent c in edge: keeps the last verified set: Mismatch (missing=1) (Mismatch)", todo),
       ok("agents", "agent d in edge: what it serves is what the checksum says"),
       fail(
         "agents",

@@ -23,6 +23,8 @@ export interface Feature {
   readonly flags: readonly Flag[];
   /** Those of them that its rights depend on: the chart's rights are a template over their values. Default none. */
   readonly rightsFlags?: readonly RightsFlag[];
+  /** Limits its controllers to these namespaces, besides `--namespaces`. Default: there is none. */
+  readonly ownNamespaces?: Flag<readonly string[]>;
   /** The feature's own metrics by name, each name starting with `keyturn_`; controllers make them with `metricsOf(scope.metrics, table)`. */
   readonly metrics: Readonly<Record<string, MetricRow>>;
   /** The kinds it serves; their CRDs are printed by `keyturn crds`. */
@@ -56,6 +58,8 @@ interface Stage {
   readonly summary: string;
   /** What it does it for: the word for one of them and for several. */
   readonly noun: readonly [one: string, many: string];
+  /** The same for the objects that report on it, where several are about one. Default: the noun. */
+  readonly objectNoun?: readonly [one: string, many: string];
   /** What that is good for, in Markdown for the README. */
   readonly example: string;
   /** How to use it, as a path within the repository. */

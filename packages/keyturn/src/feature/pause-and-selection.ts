@@ -16,7 +16,8 @@ import { type Flag, listFlag, textFlag } from "./flag.ts";
 
 // The flags that say which objects the operator looks after. They are the operator's, and each feature reads them.
 
-const selectorText = textFlag({
+/** `--selector` as it was typed. */
+export const selectorText = textFlag({
   name: "selector",
   placeholder: "LABELS",
   help: "look after only those objects that have these labels, such as team=a,!legacy: JWKSConfigs, RotationTargets, EventingAuths, Kymas and workloads; all others are left as they are",

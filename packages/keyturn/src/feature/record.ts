@@ -36,6 +36,7 @@ import {
 import { type FlagReader, keyturn } from "./feature.ts";
 import type { Flag } from "./flag.ts";
 import { pausedAnnotation, pausedReason } from "./pause-and-selection.ts";
+import { scopeOf, type ServedScope } from "./served-scope.ts";
 
 // Where records come from: a source watches something and makes records of it, one for each id.
 
@@ -379,14 +380,13 @@ export interface LeaseSummary {
   readonly state: "held" | "expired" | "free";
   readonly renewedMs: number | undefined;
   readonly acquiredMs: number | undefined;
+  /** What its holder serves; undefined if it does not say. */
+  readonly serves?: ServedScope | undefined;
 }
 
 /** What a Lease of the operator's says; undefined if it is none of these controllers'. `nowMs` is the API server's time. */
-export function leaseSummary(
-  { metadata, spec = {} }: DeepReadonly<Stored<Lease>>,
-  controllers: readonly string[],
-  nowMs: number,
-): LeaseSummary | undefined {
+export function leaseSummary(lease: DeepReadonly<Stored<Lease>>, controllers: readonly string[], nowMs: number): LeaseSummary | undefined {
+  const { metadata, spec = {} } = lease;
   const controller = controllers.find((name) => metadata.name === `${keyturn.name}-${name}`);
   if (controller === undefined) return undefined;
   const renewedMs = timeMs(spec.renewTime);
@@ -399,5 +399,6 @@ export function leaseSummary(
     state: spec.holderIdentity ? (isInTime ? "held" : "expired") : "free",
     renewedMs,
     acquiredMs: timeMs(spec.acquireTime),
+    serves: scopeOf(lease),
   };
 }

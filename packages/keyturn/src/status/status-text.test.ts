@@ -116,7 +116,7 @@ describe("a step that nobody leads", () => {
   it("is unknown, whatever was last reported, and needs attention", () => {
     expect(overviewText(unled, plain)).toMatch(/^rotate +1 unknown +nobody \(keyturn-1 is silent\)/m);
     expect(overviewText(unled, plain)).toContain(
-      "NEEDS ATTENTION (1)\n  rotate: NotLed\n    nobody leads: keyturn-1 has not renewed its Lease since 1970-01-01T00:00:00.000Z",
+      "NEEDS ATTENTION (1)\n  rotate: NotLed\n    no leader: keyturn-1 has not renewed its Lease since 1970-01-01T00:00:00.000Z",
     );
     expect(visibleText(overviewText(unled, coloured))).not.toContain("\u001b[32m");
     expect(visibleText(overviewText(statusWith({ rotate: [report()] }), coloured))).toContain("\u001b[32m1 healthy");
@@ -133,7 +133,7 @@ describe("a step that nobody leads", () => {
     // What is its own to look after may be long out of date.
     const both = statusWith({ publish: [report({ kind: "JWKSConfig" }), report({ kind: "JWKS" })] }, { publish: { controllers } });
     expect(overviewText(both, plain)).toMatch(/^publish +1 unknown, 1 healthy /m);
-    expect(overviewText(both, plain)).toContain("NEEDS ATTENTION (1)\n  publish: NotLed\n    nobody leads: controller jwks-rieset has no Lease");
+    expect(overviewText(both, plain)).toContain("NEEDS ATTENTION (1)\n  publish: NotLed\n    no leader: controller jwks-rieset has no Lease");
   });
 
   it("is not known to be one while Leases cannot be read, and not green either", () => {

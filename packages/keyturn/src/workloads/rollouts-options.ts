@@ -56,7 +56,7 @@ function unitedWindows(left: Limits["maintenance"], right: Limits["maintenance"]
 }
 
 const restarted = ["list", "watch", "patch"] as const;
-const why = "to see what pods are made from and how rollouts fare, and to restart";
+const why = "to see what pods are made from and the status of rollouts, and to restart";
 
 export function rolloutsAccess({ inspectors, argoRollouts, checkAdmission }: RolloutsOptions): readonly AccessRule[] {
   return [

@@ -277,7 +277,7 @@ export function workloadStory(view: RolloutView, ref: ObjectRef, record: Workloa
     commands: [
       { what: "what would be restarted", command: shellCommand`keyturn plan ${view.step} ${where}` },
       ...(watchable.has(resource)
-        ? [{ what: "how its rollout fares", command: shellCommand`kubectl rollout status ${resource}/${name} ${where}` }]
+        ? [{ what: "the status of its rollout", command: shellCommand`kubectl rollout status ${resource}/${name} ${where}` }]
         : []),
       view.leaveAlone(ref),
     ],

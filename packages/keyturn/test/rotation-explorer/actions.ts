@@ -291,6 +291,17 @@ export const givesUp: Action = {
   },
 };
 
+/** Another leader takes over, whose clock is off; and the next one. Beyond a bound none works at all. */
+export const clockActions: readonly Action[] = [2000, -2000].map((aheadMs) => ({
+  name: `a leader takes over whose clock is ${aheadMs / 1000} s ahead`,
+  apply(world) {
+    const isNew = world.clockAheadMs !== aheadMs;
+    world.clockAheadMs = aheadMs;
+    world.isFirstLook = true;
+    return isNew;
+  },
+}));
+
 /** What a JWKSConfig does. */
 export const publicationActions: readonly Action[] = [
   {

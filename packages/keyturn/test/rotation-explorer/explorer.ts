@@ -1,7 +1,7 @@
 // Explores everything that can happen to a small set, breadth first: every sequence of actions, with the operator killed at any write, away, or at work.
 import { hash } from "node:crypto";
 import type { RotationLog } from "../../src/controllers/rotation/history.ts";
-import type { RotationPlan } from "../../src/controllers/rotation/plan.ts";
+import type { RotationPlan, RotationWrite } from "../../src/controllers/rotation/plan.ts";
 import { RotationWorld } from "../rotation-model/rotation-world.ts";
 import type { ScriptedTarget } from "../rotation-model/script.ts";
 import type { Action } from "./actions.ts";
@@ -22,6 +22,10 @@ export interface Exploration {
   readonly waiting?: readonly string[];
   /** Writes also fail, and the operator goes on. Default false: whoever fails is killed. */
   readonly fails?: boolean;
+  /** The operator is also killed when only statuses are left to be written. Default false. */
+  readonly cutsStatuses?: boolean;
+  /** With 2, another leader plans, and carries that out later, when the first one has gone on. Default 1. */
+  readonly leaders?: 1 | 2;
   /** How many actions there are at most. */
   readonly depth: number;
   /** How long an absence or a wait is, in seconds. */
@@ -42,11 +46,22 @@ interface State {
   readonly nowMs: number;
   /** Absent: the operator was killed, and has not been started again. */
   readonly plan: RotationPlan | undefined;
+  /** What another leader has planned and not carried out. Nobody can promise anything of one that acts on what people have changed since. */
+  readonly shelved?: Shelved | undefined;
   readonly actions: number;
   /** Waits since the last action: they are no actions, so there must be an end to them. */
   readonly waits: number;
   readonly parent: State | undefined;
   readonly what: string;
+}
+
+/** A plan that another leader has made and not carried out. */
+export interface Shelved {
+  readonly plan: RotationPlan;
+  /** What it saw of the source. */
+  readonly source: string;
+  /** What was declared. */
+  readonly shape: string;
 }
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -147,13 +162,18 @@ class Explorer {
         if (state.plan) yield this.#waited(state, seconds);
         else yield this.#completed({ ...passed(state, seconds), what: `away for ${seconds} s` });
       }
-      const dueMs = state.plan?.nextAtMs;
+      const dueMs = dueOf(state);
       if (dueMs !== undefined && dueMs > state.nowMs && dueMs < state.nowMs + oldMs) {
         const due = { ...passed(state, (dueMs - state.nowMs) / 1000), plan: undefined, what: "the next moment at which something is due" };
         yield* this.#cutRuns(due);
       }
     }
+    if (state.shelved) yield* this.#otherLeader(state, state.shelved);
     if (state.actions >= depth) return;
+    if (this.#exploration.leaders === 2 && !state.shelved) {
+      const shelved = { plan: this.#planned(state), source: sourceText(state.world), shape: state.invariants.declared.text };
+      if (shelved.plan.writes.length > 0) yield { ...state, shelved, parent: state, what: "another leader looks" };
+    }
     for (const action of actions) {
       const after = this.#acted(state, action);
       if (!after) continue;
@@ -171,12 +191,25 @@ class Explorer {
     return { ...state, world, invariants, plan: undefined, actions: state.actions + 1, waits: 0, parent: state, what: action.name };
   }
 
+  /** The other leader goes on with what it planned, until somebody is in its way; then both look again. */
+  *#otherLeader(state: State, shelved: Shelved): Generator<State> {
+    const { plan } = shelved;
+    const { shelved: _, ...rest } = state;
+    let at: State = rest;
+    for (const write of plan.writes) {
+      if (isStale(write, shelved, at)) break;
+      at = { ...this.#carriedOut(at, { ...plan, writes: [write] }, 1), plan: undefined };
+      yield at;
+    }
+    if (at !== rest) yield this.#completed({ ...at, parent: at, what: "another leader has gone on" });
+  }
+
   /** The operator at work while time goes by. */
   #waited(state: State, seconds: number): State {
     const untilMs = state.nowMs + seconds * 1000;
     let at: State = { ...state, waits: state.waits + 1 };
     for (let turns = 0; ; turns++) {
-      const dueMs = at.plan?.nextAtMs;
+      const dueMs = dueOf(at);
       if (dueMs === undefined || dueMs > untilMs) break;
       if (turns > maxRuns * 3) throw new Wrong(at, "it does not come to rest");
       at = this.#completed({ ...at, nowMs: Math.max(dueMs, at.nowMs), parent: at, what: "due" });
@@ -187,7 +220,8 @@ class Explorer {
   /** The first run, cut before each of its writes. Before the first: the operator is away. */
   *#cutRuns(state: State): Generator<State> {
     const plan = this.#planned(state);
-    for (let cut = 0; cut < plan.writes.length; cut++) {
+    const cuts = plan.writes.length + (this.#exploration.cutsStatuses && plan.writes.length > 0 ? 1 : 0);
+    for (let cut = 0; cut < cuts; cut++) {
       const killed = this.#carriedOut(state, plan, cut);
       if (this.#exploration.fails) yield { ...killed, world: killed.world.fork(), plan: undefined };
       killed.world.isFirstLook = true;
@@ -220,7 +254,7 @@ class Explorer {
   #planned({ world, nowMs }: State): RotationPlan {
     const { planRotation, withBelievedAnnotations } = this.#exploration.decisions;
     this.#runs += 1;
-    return planRotation(world.observe(withBelievedAnnotations), nowMs);
+    return planRotation(world.observe(withBelievedAnnotations), nowMs + world.clockAheadMs);
   }
 
   #carriedOut(state: State, plan: RotationPlan, stopAfter: number): State {
@@ -255,18 +289,42 @@ export function reported({ reportOf, statusObjectOf }: Decisions, plan: Rotation
   );
 }
 
+/**
+ * True if the other leader does not make a write any more. It reads the source again before anything moves. What people have changed meanwhile of the set itself,
+ * and that an object which it makes anew was made and lost meanwhile, nobody could tell it in time.
+ */
+function isStale(write: RotationWrite, { plan, source, shape }: Shelved, { world, invariants }: State): boolean {
+  if (!world.accepts(write)) return true;
+  const isOtherSource = source !== sourceText(world);
+  if (write.verb === "createRecord" || (write.verb === "rebuildRecord" && write.from.type === "source")) return isOtherSource;
+  if (write.verb !== "writeTarget") return false;
+  const isMove = plan.targets.get(write.target)?.restored === false;
+  if (isMove && (isOtherSource || shape !== invariants.declared.text)) return true;
+  return !write.precondition && (invariants.given.get(write.target)?.seq ?? 0) > write.seq;
+}
+
+/** What a leader sees of the source. */
+export function sourceText(world: RotationWorld): string {
+  return [...world.sources.values()].map(({ uid, content, writtenAt }) => `${uid} ${content} ${writtenAt}`).join();
+}
+
+/** When time alone brings something, by the API server's clock. */
+function dueOf({ plan, world }: State): number | undefined {
+  return plan?.nextAtMs && plan.nextAtMs - world.clockAheadMs;
+}
+
 function passed(state: State, seconds: number): State {
   return { ...state, nowMs: state.nowMs + seconds * 1000, waits: state.waits + 1, parent: state };
 }
 
 /** All that decides about the future of a state, with times as ages and without identities. Texts are put together by hand: most of an exploration is this. */
-function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): string {
+function keyOf({ world, invariants, nowMs, plan, shelved, actions, waits }: State): string {
   const ageOf = (timeMs: number | undefined): number => (timeMs === undefined ? -1 : Math.min(nowMs - timeMs, oldMs));
   const sources = [...world.sources.values()];
   const [source] = sources;
   const uids = new Map<string, string>();
   let text = `${plan === undefined} ${world.isFirstLook || world.changes > 1 ? "?" : world.changes} ${actions} ${waits} ${sources.map(({ content, readable, writtenAt }) => `${content} ${readable} ${ageOf(writtenAt)}`).join()}`;
-  text += ` ${[...world.paused].sort().join()} ${world.isPaused} ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()}`;
+  text += ` ${[...world.paused].sort().join()} ${world.isPaused} ${world.isKindWatched} ${world.maintenance !== undefined} ${[...world.refused].sort().join()} ${[...world.givenUp].join()} ${world.clockAheadMs}`;
   for (const [content, fromMs] of world.waiting.size === 0 ? [] : world.published) text += `~${content} ${Math.max(ageOf(fromMs), -oldMs)}`;
   for (const { name, uid, order, delayMs, deletionMode } of [...world.targets.values()].sort(byName)) {
     text += `|${name} ${order} ${delayMs} ${deletionMode} ${world.reported.get(name)}`;
@@ -282,6 +340,8 @@ function keyOf({ world, invariants, nowMs, plan, actions, waits }: State): strin
       .join()}`;
     if (log) text += logKey(log, ageOf, source?.uid);
   }
+  for (const write of shelved?.plan.writes ?? [])
+    text += `>${write.verb} ${"target" in write ? write.target : ""} ${"seq" in write ? write.seq : ""} ${"atMs" in write ? ageOf(write.atMs) : ""} ${world.accepts(write)}`;
   return text + invariants.key(nowMs, ageOf);
 }
 

@@ -43,6 +43,8 @@ export class Invariants {
   /** What is declared, and since when it truly is. */
   declared = { text: "", sinceMs: 0 };
   demands: readonly Demand[] = [];
+  /** How far the operators' clocks have been ahead and behind: times are kept as well as they agree. */
+  #clocks = { aheadMs: 0, behindMs: 0 };
 
   fork(): Invariants {
     const other = new Invariants();
@@ -59,6 +61,7 @@ export class Invariants {
     other.changed = this.changed;
     other.declared = this.declared;
     other.demands = this.demands;
+    other.#clocks = this.#clocks;
     return other;
   }
 
@@ -69,8 +72,10 @@ export class Invariants {
       const source = world.sources.get("source") ?? world.sources.get("other");
       this.#source = source?.readable ? source.content : undefined;
       this.sourceSince = nowMs;
-      this.#isBlurred = world.isFirstLook;
+      this.#isBlurred = world.isFirstLook || world.changes > 1;
     }
+    const { aheadMs, behindMs } = this.#clocks;
+    this.#clocks = { aheadMs: Math.max(aheadMs, world.clockAheadMs), behindMs: Math.max(behindMs, -world.clockAheadMs) };
     const { text } = declaredShape(world);
     if (text !== this.declared.text) this.declared = { text, sinceMs: nowMs };
     // Who deletes a target together with its object has asked for that.
@@ -88,6 +93,11 @@ export class Invariants {
     // Without a history, what a target held whose object is gone too cannot be known. When everything went, what comes is a fresh start.
     for (const name of this.given.keys()) if (!world.objects.has(name) && !world.reported.has(name)) this.given.delete(name);
     if (![...world.targets.keys()].some((name) => this.given.has(name))) this.#reset();
+  }
+
+  /** By so much something may come before its time. */
+  get #skewMs(): number {
+    return this.#clocks.aheadMs + this.#clocks.behindMs;
   }
 
   #stayedMs(content: string, nowMs: number): number {
@@ -137,8 +147,9 @@ export class Invariants {
 
   /** A write has been made. */
   made(write: RotationWrite, world: RotationWorld, nowMs: number): void {
-    if ("log" in write && write.log) this.ran(world, nowMs);
     this.#newest = Math.max(0, ...world.records.keys());
+    // An older log says nothing to anybody.
+    if ("log" in write && write.log && write.seq === this.#newest) this.ran(world, nowMs);
     // The history has served its purpose, and what comes is a fresh start.
     if (write.verb === "deleteRecord" && world.records.size === 0) {
       this.given.clear();
@@ -198,7 +209,7 @@ export class Invariants {
   #wrongMove(target: string, nowMs: number): string | undefined {
     const { settled, declared } = this;
     if (!settled || declared.text === settled.text) return undefined;
-    return nowMs < declared.sinceMs + longestDelay(settled)
+    return nowMs + this.#skewMs < declared.sinceMs + longestDelay(settled)
       ? `E2: ${target} moves ${nowMs - declared.sinceMs} ms after the set was changed from ${settled.text} to ${declared.text}`
       : undefined;
   }
@@ -210,9 +221,14 @@ export class Invariants {
     const isFirst = ranks[0]?.names.includes(target) ?? false;
     const isJoining = !this.given.has(target) || !world.objects.has(target);
     if (this.held.has(content) && (!isFirst || isJoining)) return undefined;
-    const delayMs = Math.max(ranks[0]?.delayMs ?? 0, ...this.demands.filter(({ untilMs }) => untilMs > nowMs).map((demand) => demand.delayMs));
+    const delayMs = Math.max(
+      ranks[0]?.delayMs ?? 0,
+      ...this.demands.filter(({ untilMs }) => untilMs > nowMs + this.#skewMs).map((demand) => demand.delayMs),
+    );
     const heldMs = this.#stayedMs(content, nowMs);
-    return heldMs + (this.#isBlurred ? blurMs : 0) < delayMs ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}` : undefined;
+    return heldMs + (this.#isBlurred ? blurMs : 0) + this.#skewMs < delayMs
+      ? `E1: ${target} gets ${content} after ${heldMs} ms instead of ${delayMs}`
+      : undefined;
   }
 
   #nowhere(target: string, content: string, { world, nowMs }: { readonly world: RotationWorld; readonly nowMs: number }): string | undefined {
@@ -225,7 +241,9 @@ export class Invariants {
     if (others.some((name) => world.objects.get(name)?.ours && world.objects.get(name)?.digest === before)) return undefined;
     const stoppedMs = this.live.get(before) ?? nowMs;
     const furtherMs = ranks.slice(1).reduce((sum, { delayMs }) => sum + delayMs, 0);
-    return nowMs < stoppedMs + furtherMs ? `E2: ${before} is nowhere ${nowMs - stoppedMs} ms after it was live instead of ${furtherMs}` : undefined;
+    return nowMs + this.#skewMs < stoppedMs + furtherMs
+      ? `E2: ${before} is nowhere ${nowMs - stoppedMs} ms after it was live instead of ${furtherMs}`
+      : undefined;
   }
 
   /** A content that the log says a target holds, and that is nowhere any more. */
@@ -265,7 +283,7 @@ export class Invariants {
   /** All that decides about the future, with times as ages. */
   key(nowMs: number, ageOf: (timeMs: number | undefined) => number): string {
     const { sourceSince, stayed, given, held, live, settled, changed, declared, demands } = this;
-    let text = `#${this.#liveSeq} ${this.#isBlurred} ${this.#newest} ${declared.text} ${ageOf(declared.sinceMs)} ${ageOf(sourceSince)} ${[...held].sort().join()} ${settled?.text} ${settled && longestDelay(settled)} ${changed?.text} ${ageOf(changed?.seenMs)}`;
+    let text = `#${this.#skewMs} ${this.#liveSeq} ${this.#isBlurred} ${this.#newest} ${declared.text} ${ageOf(declared.sinceMs)} ${ageOf(sourceSince)} ${[...held].sort().join()} ${settled?.text} ${settled && longestDelay(settled)} ${changed?.text} ${ageOf(changed?.seenMs)}`;
     for (const content of [...stayed.keys()].sort()) text += `,${content} ${Math.min(stayed.get(content) ?? 0, oldMs)}`;
     for (const name of [...given.keys()].sort()) text += `;${name} ${given.get(name)?.seq} ${given.get(name)?.content}`;
     for (const content of [...live.keys()].sort()) text += `.${content} ${ageOf(live.get(content))}`;

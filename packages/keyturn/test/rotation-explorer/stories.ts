@@ -18,7 +18,7 @@ import {
   targetActions,
   unreadableActions,
 } from "./actions.ts";
-import { type Decisions, picture, reported } from "./explorer.ts";
+import { type Decisions, picture, reported, type Shelved, sourceText } from "./explorer.ts";
 import { Invariants } from "./invariants.ts";
 
 /** What a story is told by. */
@@ -49,12 +49,6 @@ export function tellStory(decisions: Decisions, setting: Setting): Told {
   const story = new Story(decisions, setting);
   const wrong = story.tell();
   return { writes: story.writes, wrong: wrong === undefined ? undefined : [...story.lines, `     WRONG: ${wrong}`] };
-}
-
-/** A plan that another leader has made and not carried out. */
-interface Shelved {
-  readonly plan: RotationPlan;
-  readonly source: string;
 }
 
 class Story {
@@ -167,10 +161,10 @@ class Story {
 
   /** Another leader looks; or goes on with what it planned when it did, for as long as nobody is in its way. */
   #otherLeader(): string | undefined {
-    const source = [...this.#world.sources.values()].map(({ uid, content }) => `${uid} ${content}`).join();
+    const source = sourceText(this.#world);
     const shelved = this.#shelved;
     if (!shelved) {
-      this.#shelved = { plan: this.#planned(), source };
+      this.#shelved = { plan: this.#planned(), source, shape: this.#invariants.declared.text };
       this.#tell("another leader looks");
       return undefined;
     }
@@ -190,7 +184,7 @@ class Story {
         if (wrong !== undefined) return wrong;
         continue;
       }
-      this.#nextAtMs = plan.nextAtMs;
+      this.#nextAtMs = plan.nextAtMs && plan.nextAtMs - this.#world.clockAheadMs;
       this.#world.isFirstLook = !this.#world.isKindWatched;
       this.#world.changes = 0;
       this.#invariants.ran(this.#world, this.#nowMs);
@@ -201,7 +195,7 @@ class Story {
 
   #planned(): RotationPlan {
     const { planRotation, withBelievedAnnotations } = this.#decisions;
-    return planRotation(this.#world.observe(withBelievedAnnotations), this.#nowMs);
+    return planRotation(this.#world.observe(withBelievedAnnotations), this.#nowMs + this.#world.clockAheadMs);
   }
 
   /** `mayBeRefused`: others may have written meanwhile. */

@@ -1,6 +1,7 @@
 // The small worlds that are explored: each has its targets, its past, and what may happen to it.
 import {
   allDeleted,
+  clockActions,
   forgeries,
   givesUp,
   objectActions,
@@ -145,6 +146,30 @@ export const worlds: Readonly<Record<string, Small>> = {
     versions: 2,
     actions: [...changes, ...forgeries, ...named(recordActions, /record [34] is deleted/)],
     depth: 3,
+    waits: [1, 7],
+  },
+  "objects that are lost right after they were written": {
+    targets: two,
+    versions: 2,
+    actions: [...changes, ...named(objectActions(["live"]), /deleted|unlabelled/)],
+    cutsStatuses: true,
+    depth: 3,
+    waits: [2],
+  },
+  "two leaders, and writes that fail": {
+    targets: two,
+    versions: 2,
+    actions: [...sourceActions, ...named(objectActions(["live"]), /deleted|edited/)],
+    leaders: 2,
+    fails: true,
+    depth: 2,
+    waits: [2, 7],
+  },
+  "leaders whose clocks are off": {
+    targets: two,
+    versions: 2,
+    actions: [...flaps, ...clockActions, ...named(targetActions(two), /live is|live gets order 4/)],
+    depth: 2,
     waits: [1, 7],
   },
   "versions that are lost and given up": {

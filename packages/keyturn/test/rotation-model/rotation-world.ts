@@ -29,10 +29,10 @@ const resource = "secrets";
 
 /** The namespace. Tests change it freely between runs. */
 export class RotationWorld {
-  readonly sources = new Map<string, WorldSource>();
-  readonly targets = new Map<string, WorldTarget>();
-  readonly objects = new Map<string, ObjectObservation>();
-  readonly records = new Map<number, RecordObservation>();
+  readonly sources: Map<string, WorldSource>;
+  readonly targets: Map<string, WorldTarget>;
+  readonly objects: Map<string, ObjectObservation>;
+  readonly records: Map<number, RecordObservation>;
   changePolicy: "Settled" | "Queue" = "Settled";
   /** False: the operator was started without the flag for the kind of source and targets, and sees none of them. */
   isKindWatched = true;
@@ -41,42 +41,49 @@ export class RotationWorld {
   /** How often the source has changed since a look at it succeeded. */
   changes = 0;
   /** Targets that people have paused, and whether they have paused the whole set. */
-  readonly paused = new Set<string>();
+  readonly paused: Set<string>;
   isPaused = false;
   /** When contents may move. */
   maintenance: MaintenanceWindows | undefined;
   /** Targets whose objects the API server does not take. */
-  readonly refused = new Set<string>();
+  readonly refused: Set<string>;
   /** The versions that targets' statuses say they hold. */
-  readonly reported = new Map<string, number>();
+  readonly reported: Map<string, number>;
   /** Versions that a person has given up. */
-  readonly givenUp = new Set<number>();
+  readonly givenUp: Set<number>;
   /** Targets that take a version only when its key has been published for long enough, and from when on that is so, by content. */
-  readonly waiting = new Set<string>();
-  readonly published = new Map<string, number>();
+  readonly waiting: Set<string>;
+  readonly published: Map<string, number>;
+  /** By how much the operator's clock is ahead of the API server's. */
+  clockAheadMs = 0;
   #lastId = 0;
+
+  /** `like`: what it is a copy of. */
+  constructor(like?: RotationWorld) {
+    this.sources = new Map(like?.sources);
+    this.targets = new Map(like?.targets);
+    this.objects = new Map(like?.objects);
+    this.records = new Map(like?.records);
+    this.paused = new Set(like?.paused);
+    this.refused = new Set(like?.refused);
+    this.reported = new Map(like?.reported);
+    this.givenUp = new Set(like?.givenUp);
+    this.waiting = new Set(like?.waiting);
+    this.published = new Map(like?.published);
+    if (!like) return;
+    this.changePolicy = like.changePolicy;
+    this.isKindWatched = like.isKindWatched;
+    this.isFirstLook = like.isFirstLook;
+    this.changes = like.changes;
+    this.isPaused = like.isPaused;
+    this.maintenance = like.maintenance;
+    this.clockAheadMs = like.clockAheadMs;
+    this.#lastId = like.#lastId;
+  }
 
   /** A copy that goes its own way. */
   fork(): RotationWorld {
-    const other = new RotationWorld();
-    for (const [key, value] of this.sources) other.sources.set(key, value);
-    for (const [key, value] of this.targets) other.targets.set(key, value);
-    for (const [key, value] of this.objects) other.objects.set(key, value);
-    for (const [key, value] of this.records) other.records.set(key, value);
-    for (const name of this.refused) other.refused.add(name);
-    for (const seq of this.givenUp) other.givenUp.add(seq);
-    for (const [key, value] of this.reported) other.reported.set(key, value);
-    for (const name of this.waiting) other.waiting.add(name);
-    for (const [key, value] of this.published) other.published.set(key, value);
-    other.changePolicy = this.changePolicy;
-    other.isKindWatched = this.isKindWatched;
-    other.maintenance = this.maintenance;
-    other.isFirstLook = this.isFirstLook;
-    other.changes = this.changes;
-    for (const name of this.paused) other.paused.add(name);
-    other.isPaused = this.isPaused;
-    other.#lastId = this.#lastId;
-    return other;
+    return new RotationWorld(this);
   }
 
   /** A new uid or resourceVersion. */
@@ -231,6 +238,8 @@ export class RotationWorld {
   accepts(write: RotationWrite): boolean {
     const live = "objectName" in write ? this.objects.get(write.objectName) : this.records.get(write.seq);
     if (write.verb === "rebuildRecord" && !this.#has(write)) return false;
+    // Contents come from records; a version without one cannot be written.
+    if (write.verb === "writeTarget" && this.records.get(write.seq)?.digest !== write.digest) return false;
     const isCreation = write.verb === "createRecord" || write.verb === "rebuildRecord" || (write.verb === "writeTarget" && !write.precondition);
     if (isCreation) return live === undefined;
     const { precondition } = write;
@@ -281,8 +290,6 @@ export class RotationWorld {
         return;
       case "writeTarget": {
         const { objectName: name, seq, digest, atMs, ownedByTarget } = write;
-        // Contents come from records; a version without one cannot be written.
-        if (this.records.get(seq)?.digest !== digest) throw new Error(`${name} was to be given version ${seq}, of which there is no record`);
         const uid = this.objects.get(name)?.uid ?? this.nextId();
         this.objects.set(name, {
           resource,

@@ -1,6 +1,6 @@
 // Label selectors as the API server understands them.
 import { describe, expect, it, test } from "vitest";
-import { fieldAt, parseFieldSelector, parseLabelSelector, selectsLabels } from "./selectors.ts";
+import { areSelectorsDisjoint, fieldAt, parseFieldSelector, parseLabelSelector, selectsLabels } from "./selectors.ts";
 
 const labels = { app: "web", tier: "front", empty: "", "example.com/part": "x" };
 
@@ -31,6 +31,43 @@ describe("parseLabelSelector", () => {
   it.each(["app > 3", "=web", "app=a b", "app in (a", "a@b"])("says that it does not understand %j", (selector) =>
     expect(() => parseLabelSelector(selector)).toThrow(`${JSON.stringify(selector)} is not understood`),
   );
+});
+
+describe("areSelectorsDisjoint", () => {
+  it.each([
+    ["app=web", "app=db"],
+    ["app=web", "app!=web"],
+    ["app in (web,db)", "tier=front,app notin (db,web,cache)"],
+    ["app", "!app"],
+    ["app=web", "!app"],
+    ["app in (a,b)", "app in (c,d)"],
+  ])("%j and %j, either way round", (one, other) => {
+    expect([areSelectorsDisjoint(one, other), areSelectorsDisjoint(other, one)]).toEqual([true, true]);
+  });
+
+  it.each([
+    ["", ""],
+    ["", "app=web"],
+    ["app=web", "app"],
+    ["app=web", "tier=front"],
+    ["app!=web", "app!=db"],
+    ["app!=web", "!app"],
+    ["app in (web,db)", "app notin (web)"],
+    ["app in (web,db)", "app in (db,cache)"],
+  ])("not %j and %j", (one, other) => {
+    expect([areSelectorsDisjoint(one, other), areSelectorsDisjoint(other, one)]).toEqual([false, false]);
+  });
+
+  it("what is disjoint selects nothing together", () => {
+    const terms = ["a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1,2)", "a notin (1)", "a=2"];
+    const every = [{}, { a: "1" }, { a: "2" }, { a: "3" }];
+    for (const one of terms) {
+      for (const other of terms) {
+        const both = every.some((each) => parseLabelSelector(one)(each) && parseLabelSelector(other)(each));
+        expect([one, other, areSelectorsDisjoint(one, other)]).toEqual([one, other, !both]);
+      }
+    }
+  });
 });
 
 describe("selectsLabels", () => {

@@ -18,6 +18,22 @@ export function parseLabelSelector(selector: string): LabelMatcher {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
+/** True if no labels can be selected by both; throws on what cannot be parsed. */
+export function areSelectorsDisjoint(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((selector) => splitRequirements(selector).map(parseRequirement));
+  return (first ?? []).some((requirement) => (second ?? []).some((against) => excludes(requirement, against) || excludes(against, requirement)));
+}
+
+/** As far as two requirements alone tell: of one label's values. */
+function excludes({ key, operator, values = [] }: Requirement, against: Requirement): boolean {
+  if (key !== against.key) return false;
+  if (against.operator === "DoesNotExist") return operator === "Exists" || operator === "In";
+  if (operator !== "In") return false;
+  const others: ReadonlySet<string> = new Set(against.values);
+  if (against.operator === "In") return values.every((value) => !others.has(value));
+  return against.operator === "NotIn" && values.every((value) => others.has(value));
+}
+
 /** True if the labels are selected. A selector that is absent or empty selects everything, as in webhook configurations. */
 export function selectsLabels({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}, labels: Labels = {}): boolean {
   return (

@@ -78,7 +78,9 @@ export class LeadershipTerm {
 
   /** Asks for a run of a key. */
   enqueue(key: ObjectKey, options: AddOptions): void {
-    this.#queue.add(key, options);
+    const { backoff, clock } = this.#context;
+    const waitsMs = backoff.changeWaitsMs(key, clock.monotonic());
+    this.#queue.add(key, waitsMs > (options.afterMs ?? 0) ? { ...options, afterMs: waitsMs } : options);
   }
 
   /** False as soon as the term is over. */
@@ -270,7 +272,9 @@ export class LeadershipTerm {
       return retryAfterMs ?? Infinity;
     }
     const nowMs = clock.monotonic();
-    const afterMs = backoff.leftMs(key, nowMs) ?? this.#backoffMs(key, failure);
+    const leftMs = backoff.leftMs(key, nowMs);
+    if (leftMs !== undefined) backoff.failedEarly(key, nowMs);
+    const afterMs = leftMs ?? this.#backoffMs(key, failure);
     backoff.due(key, nowMs + afterMs);
     log.warn({ ...fields, failures: backoff.failures(key), retryInMs: Math.round(afterMs) }, "reconcile failed; it will be tried again");
     this.#queue.add(key, { priority, afterMs });

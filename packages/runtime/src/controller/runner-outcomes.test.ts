@@ -223,3 +223,49 @@ test("what an earlier process reported is looked for until it is found, and then
   term.stop();
   await term.ended;
 });
+
+test("a failing key that changes all the time runs ever more seldom, and at once again after a change that mends it or when it is due", async () => {
+  const atMs: number[] = [];
+  let isMended = false;
+  const { clock, world, lead } = runnerRig(async () => {
+    atMs.push(clock.monotonic());
+    if (!isMended) throw new TransientError("busy", { reason: "Busy", retryAfterMs: 60_000 });
+  });
+  const changeFor = async (ms: number): Promise<void> => {
+    for (let size = 0; size < ms / 5; size++) {
+      world.put("a", size);
+      await clock.advance(5);
+    }
+  };
+  world.put("a", 0);
+  lead();
+  await clock.advance(0);
+  // Our own report, and one change by a person, count for little.
+  world.put("a", 1);
+  world.put("a", 2);
+  await clock.advance(50);
+  world.put("a", 3);
+  await clock.advance(50);
+  expect(atMs.length).toBeGreaterThanOrEqual(3);
+
+  const before = atMs.length;
+  await changeFor(10_000);
+  expect(atMs.length - before).toBeLessThan(25);
+  isMended = true;
+  world.put("a", -1);
+  await clock.advance(1_000);
+  const mended = atMs.length;
+  await changeFor(100);
+  expect(atMs.length - mended).toBe(20);
+
+  // What is due counts anew.
+  isMended = false;
+  await changeFor(10_000);
+  const tired = atMs.length;
+  await clock.advance(70_000);
+  expect(atMs.length).toBeGreaterThan(tired);
+  const due = atMs.length;
+  world.put("a", -2);
+  await clock.advance(0);
+  expect(atMs.length).toBe(due + 1);
+});

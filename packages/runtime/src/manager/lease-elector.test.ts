@@ -1,5 +1,6 @@
 // Corners of an election that random faults seldom reach.
 import { expect, test } from "vitest";
+import { ApiError } from "../client/api-error.ts";
 import { seededRandom } from "../random.ts";
 import { VirtualClock } from "../testing/virtual-clock.ts";
 import { defaultLeaseTimes, LeaseElector } from "./lease-elector.ts";
@@ -12,6 +13,7 @@ function elect(
   server: SimulatedLeases,
   isAnswering: () => boolean,
   identity = "me",
+  { annotations, refuse = () => {} }: { readonly annotations?: Readonly<Record<string, string>>; readonly refuse?: () => void } = {},
 ): { readonly elector: LeaseElector; readonly terms: string[] } {
   const terms: string[] = [];
   /** The server always hears; whether its answer arrives is another matter. */
@@ -21,12 +23,16 @@ function elect(
   };
   const store: LeaseStore = {
     read: async (name, signal) => answer(server.leases.get(name), signal),
-    create: async (lease, signal) => answer(server.put(lease, "create"), signal),
+    async create(lease, signal) {
+      refuse();
+      return answer(server.put(lease, "create"), signal);
+    },
     replace: async (lease, signal) => answer(server.put(lease, "replace"), signal),
   };
   const elector = new LeaseElector({
     lease: "demo",
     identity,
+    ...(annotations && { annotations }),
     times: defaultLeaseTimes,
     store,
     clock,
@@ -135,6 +141,49 @@ test("a machine that was suspended leaves to others what they have taken meanwhi
   server.put({ metadata: { ...taken?.metadata, name: "demo" }, spec: { ...taken?.spec, holderIdentity: "other" } }, "replace");
   await clock.advance(5_000);
   expect([elector.held, terms]).toEqual([false, ["began", "ended"]]);
+  stop.abort();
+  await clock.advance(2_000);
+  await ended;
+});
+
+test("what a Lease says besides is written with it, beside what others have written, and stays when it is given back", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  server.put({ metadata: { name: "demo", annotations: { theirs: "kept", serves: "something else" } } }, "create");
+  const { elector } = elect(clock, server, () => true, "me", { annotations: { serves: "everything" } });
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(1_000);
+  expect(server.leases.get("demo")).toMatchObject({
+    metadata: { annotations: { theirs: "kept", serves: "everything" } },
+    spec: { holderIdentity: "me" },
+  });
+  server.leases.delete("demo");
+  await clock.advance(5_000);
+  expect(server.leases.get("demo")?.metadata.annotations).toEqual({ serves: "everything" });
+  stop.abort();
+  await clock.advance(2_000);
+  await ended;
+  expect(server.leases.get("demo")?.metadata.annotations).toEqual({ serves: "everything" });
+});
+
+test("a namespace that does not exist is a problem, and none when it has been made", async () => {
+  const clock = new VirtualClock();
+  const server = new SimulatedLeases();
+  const missing = new ApiError("POST leases", 404, { reason: "NotFound", message: 'namespaces "system" not found' });
+  let exists = false;
+  const { elector, terms } = elect(clock, server, () => true, "me", {
+    refuse() {
+      if (!exists) throw missing;
+    },
+  });
+  const stop = new AbortController();
+  const ended = elector.run(stop.signal);
+  await clock.advance(5_000);
+  expect([terms, elector.problem]).toEqual([[], { type: "failing", error: expect.stringContaining('namespaces "system" not found') as unknown }]);
+  exists = true;
+  await clock.advance(5_000);
+  expect([terms, elector.problem]).toEqual([["began"], undefined]);
   stop.abort();
   await clock.advance(2_000);
   await ended;

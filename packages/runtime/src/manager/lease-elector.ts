@@ -26,6 +26,8 @@ import type { OutageLog } from "./manager.ts";
 /** What one election needs. */
 export interface ElectorOptions extends Candidate {
   readonly lease: string;
+  /** What the Lease says besides, for whoever looks at it. Default nothing. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,6 +67,7 @@ export class LeaseElector {
   /** By how much the wall clock was ahead of the monotonic one at the last renewal. */
   #wallAheadMs = 0;
   #problem: ElectionProblem | undefined;
+  #saidHolder: string | undefined;
   #wake: () => void = () => {};
   #onLost: () => void = () => {};
 
@@ -156,21 +159,31 @@ export class LeaseElector {
   }
 
   async #write(signal: AbortSignal): Promise<void> {
-    const { clock, store, lease: name } = this.#options;
+    const { clock, store, lease: name, annotations } = this.#options;
     const [sentMs, wallMs] = [clock.monotonic(), clock.now()];
     const action = nextLeaseAction(this.#state, this.#options, { nowMs: sentMs, wallMs });
-    if (action.type === "wait" || action.type === "read") return;
+    if (action.type === "wait") return this.#sayWhoHolds();
+    if (action.type === "read") return;
     try {
       const written =
         action.type === "create"
-          ? await store.create({ metadata: { name }, spec: action.spec }, signal)
-          : await store.replace({ ...action.lease, spec: action.spec }, signal);
+          ? await store.create({ metadata: { name, ...(annotations && { annotations }) }, spec: action.spec }, signal)
+          : await store.replace({ ...annotated(action.lease, annotations), spec: action.spec }, signal);
       this.#wallAheadMs = wallMs - sentMs;
       this.#step({ type: "written", lease: written, sentMs });
     } catch (error) {
       if (!isApiError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
+      // Where none can be made, its namespace does not exist.
+      if (action.type === "create" && isApiError(error, "NotFound")) throw error;
       this.#step({ type: "refused" });
     }
+  }
+
+  /** Once for each holder: whoever starts a second process sees why nothing happens. */
+  #sayWhoHolds(): void {
+    const holder = this.#state.type === "seen" ? this.#state.lease.spec?.holderIdentity : undefined;
+    if (holder !== this.#saidHolder) this.#options.log.info({ lease: this.#options.lease, holder }, "standing by: another process holds the lease");
+    this.#saidHolder = holder;
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -289,6 +302,12 @@ export class LeaseElector {
       };
     });
   }
+}
+
+/** What others have written on it stays. */
+function annotated(lease: Stored<Lease>, annotations: ElectorOptions["annotations"]): Stored<Lease> {
+  if (!annotations) return lease;
+  return { ...lease, metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...annotations } } };
 }
 
 // How long a lease lasts and how often it is renewed.

@@ -21,6 +21,8 @@ interface LeaderElectionOptions {
   readonly durations?: LeaseTimes;
   /** What the names of Leases start with; the controller's name follows. Default empty. */
   readonly leasePrefix?: string;
+  /** What each Lease says besides, for whoever looks at it. Default nothing. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** What a manager is made of. */
@@ -51,11 +53,13 @@ const maxIntervalMs = 2 ** 31 - 1;
 /** Sets all controllers up; throws what a `setup` throws, and for lease times that make no sense. */
 export function createManager(options: ManagerOptions): Manager {
   const { client, caches, clock, log, leaderElection, graceMs = 22_000 } = options;
-  const { enabled, namespace, identity, durations: times = defaultLeaseTimes, leasePrefix = "" } = leaderElection;
+  const { enabled, namespace, identity, durations: times = defaultLeaseTimes, leasePrefix = "", annotations } = leaderElection;
   checkLeaseTimes(times);
   checkNumbers({ graceMs }, 0);
   const outages = new OutageLog(log, clock);
-  const election = enabled ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace) } : undefined;
+  const election = enabled
+    ? { identity, times, leasePrefix, outages, store: leaseStore(client, namespace), ...(annotations && { annotations }) }
+    : undefined;
   const controllers = options.controllers.map(
     (definition) => new ManagedController(definition, { ...options, operatorNamespace: namespace, election, graceMs }),
   );
@@ -153,7 +157,7 @@ export function isReady(state: ControllerState): boolean {
 // One controller under the manager: waits for its caches, stands for election, works while it may.
 
 /** What all elections of a process share; the name of a controller's Lease comes with the controller. */
-type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages"> & { readonly leasePrefix: string };
+type ElectionOptions = Pick<ElectorOptions, "identity" | "times" | "store" | "outages" | "annotations"> & { readonly leasePrefix: string };
 
 /** What a controller is managed with. */
 interface ManagedControllerOptions extends RunnerOptions {

@@ -72,8 +72,13 @@ export interface OperatorOptions {
   readonly version?: string;
   /** Limits the operator to these namespaces. Default all. */
   readonly namespaces?: readonly string[];
-  /** Default: on, in the connection's namespace or else `default`, held 15 s. */
-  readonly leaderElection?: { readonly enabled?: boolean; readonly namespace?: string; readonly durations?: LeaseTimes };
+  /** Default: on, in the connection's namespace or else `default`, held 15 s, without annotations on the Leases. */
+  readonly leaderElection?: {
+    readonly enabled?: boolean;
+    readonly namespace?: string;
+    readonly durations?: LeaseTimes;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   /** What the API server may send. Defaults as in `AnswerLimits`. */
   readonly answerLimits?: AnswerLimits;
   /** Every key runs again this often, spread over a tenth of it; nothing is written where nothing changed. Default 10 h. */
@@ -196,7 +201,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const { identity } = held;
   const recorder = new SeriesEventRecorder({ client, clock, random, log, metrics, reportingDomain: operator.domain, reportingInstance: identity });
   const events = (controller: string) => (dryRun ? { record() {} } : recorder.forController(controller));
-  const { enabled = true, namespace = connection.namespace ?? "default", durations } = options.leaderElection ?? {};
+  const { enabled = true, namespace = connection.namespace ?? "default", durations, annotations } = options.leaderElection ?? {};
 
   const schemas = new SchemaWatch({ client: direct, clock, random, log });
   const manager = createManager({
@@ -217,7 +222,14 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     observer: controllerMetrics(metrics),
     report: outcomeCondition({ operator, events, client: direct, clock, namespaces: options.namespaces ?? [] }),
     ...(options.resyncMs !== undefined && { resyncMs: options.resyncMs }),
-    leaderElection: { enabled: enabled && !dryRun, namespace, identity, leasePrefix: `${operator.name}-`, ...(durations && { durations }) },
+    leaderElection: {
+      enabled: enabled && !dryRun,
+      namespace,
+      identity,
+      leasePrefix: `${operator.name}-`,
+      ...(durations && { durations }),
+      ...(annotations && { annotations }),
+    },
   });
 
   observeWatches(metrics, () => caches.statuses());

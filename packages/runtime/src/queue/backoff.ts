@@ -22,9 +22,21 @@ export function backoffDelayMs(failures: number, { firstMs, maxMs, spread = 0.5 
   return wholeMs * (1 - spread * (1 - random()));
 }
 
+/** Of a failing key that changes again and again: every change may mend it, so that none waits for longer than people notice. */
+const changeBackoff: BackoffOptions = { firstMs: 20, maxMs: 1_000 };
+
+/** How a key has failed. */
+interface FailedKey {
+  readonly count: number;
+  readonly dueMs: number;
+  /** How often since then a change has brought it early, and it failed again; and until when the next change waits. */
+  readonly early: number;
+  readonly changesWaitUntilMs: number;
+}
+
 /** Counts failures in a row per key. Holds nothing for keys that have not failed. */
 export class KeyBackoff {
-  readonly #failures = new Map<string, { readonly count: number; readonly dueMs: number }>();
+  readonly #failures = new Map<string, FailedKey>();
   readonly #options: BackoffOptions;
   readonly #random: Random;
 
@@ -44,14 +56,28 @@ export class KeyBackoff {
    */
   fail(key: string, minMs = 0): number {
     const count = this.failures(key) + 1;
-    this.#failures.set(key, { count, dueMs: Number.NEGATIVE_INFINITY });
+    this.#failures.set(key, { count, dueMs: Number.NEGATIVE_INFINITY, early: 0, changesWaitUntilMs: Number.NEGATIVE_INFINITY });
     const delayMs = backoffDelayMs(count, this.#options, this.#random);
     return minMs > delayMs ? minMs * (1 + 0.1 * this.#random()) : delayMs;
   }
 
   /** Remembers when a failed key is due. */
   due(key: string, dueMs: number): void {
-    this.#failures.set(key, { count: this.failures(key), dueMs });
+    const { early = 0, changesWaitUntilMs = Number.NEGATIVE_INFINITY } = this.#failures.get(key) ?? {};
+    this.#failures.set(key, { count: this.failures(key), dueMs, early, changesWaitUntilMs });
+  }
+
+  /** A change has brought the key before it was due, and it failed again: the next change waits, ever longer, until the key is due. */
+  failedEarly(key: string, nowMs: number): void {
+    const failed = this.#failures.get(key);
+    if (!failed) return;
+    const early = failed.early + 1;
+    this.#failures.set(key, { ...failed, early, changesWaitUntilMs: nowMs + backoffDelayMs(early, changeBackoff, this.#random) });
+  }
+
+  /** How long a change of the key waits before it brings a run; 0 for not at all. */
+  changeWaitsMs(key: string, nowMs: number): number {
+    return Math.max(0, (this.#failures.get(key)?.changesWaitUntilMs ?? nowMs) - nowMs);
   }
 
   /**

@@ -29,12 +29,20 @@ it("needs attention when it raises an alarm, and when it is silent", () => {
   expect(recordOf(agent({ state: "holding", alarms: "Mismatch,RollBack", differences: "missing=1" }))).toMatchObject({
     health: "degraded",
     reason: "Mismatch",
-    message: "stays with what it has: Mismatch, RollBack (missing=1)",
+    message: "keeps the last verified set: Mismatch, RollBack (missing=1)",
   });
   expect(recordOf(agent({ state: "verified" }, "2026-01-02T03:00:00.000000Z"))).toMatchObject({
     health: "failed",
     reason: "AgentSilent",
   });
+});
+
+it.each([
+  ["CommandFailed", "missing=0,unexpected=0,changed=0", "has promoted the set, but the gateway was not reloaded: CommandFailed"],
+  ["PromotionFailed,CommandFailed", "", "cannot write the verified set, and keeps the last one: PromotionFailed, CommandFailed"],
+  ["SecretsGone", "missing=10,unexpected=0,changed=0", "keeps the last verified set: SecretsGone (missing=10,unexpected=0,changed=0)"],
+])("says of %s what the gateway serves", (alarms, differences, message) => {
+  expect(recordOf(agent({ state: "verified", alarms, differences }))).toMatchObject({ health: "degraded", message });
 });
 
 it("is on its way while it has nothing to say yet", () => {

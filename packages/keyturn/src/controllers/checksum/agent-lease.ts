@@ -160,6 +160,15 @@ function silence(spec: DeepReadonly<Stored<Lease>>["spec"], nowMs: number): Heal
   return { health: "failed", reason: "AgentSilent", message, sinceMs: renewedMs };
 }
 
+/** Alarms of which the agent's own standing is not that it keeps the last set, by what it is. */
+const standingOf: Readonly<Record<string, string>> = {
+  CommandFailed: "has promoted the set, but the gateway was not reloaded",
+  PromotionFailed: "cannot write the verified set, and keeps the last one",
+  Damaged: "files of the set that it serves are missing, torn or edited",
+  ServedExpired: "serves a certificate that has expired",
+  Unreachable: "keeps the last verified set, because the API server does not answer or refuses",
+};
+
 function standing(note: (name: keyof typeof agentAnnotations) => string): HealthReport {
   const state = note("state");
   const verifiedMs = timeMs(note("verifiedAt"));
@@ -167,7 +176,9 @@ function standing(note: (name: keyof typeof agentAnnotations) => string): Health
     .split(",")
     .filter((name) => name !== "");
   if (alarm !== undefined) {
-    const message = `stays with what it has: ${[alarm, ...others].join(", ")} (${note("differences")})`;
+    const differences = note("differences");
+    const counts = /=[1-9]/.test(differences) ? ` (${differences})` : "";
+    const message = `${standingOf[alarm] ?? "keeps the last verified set"}: ${[alarm, ...others].join(", ")}${counts}`;
     return { health: "degraded", reason: alarm, message, sinceMs: verifiedMs };
   }
   if (state === "verified")

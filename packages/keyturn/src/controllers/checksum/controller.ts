@@ -58,12 +58,15 @@ type Observed =
       readonly observation: Observation;
       readonly view: ScopeView;
       readonly pause: Pause | undefined;
-      /** The caches are known to be no older than the API server. */
-      readonly isLatest: boolean;
+      /** What is known to be no older than the API server: nothing, the checksum that counts, or all that the plan is made from. */
+      readonly certain: "nothing" | Look;
     };
 
+/** What is asked of the API server itself before something is done. */
+type Look = "current" | "latest";
+
 /** A plan, and the numbers of what it was made from. */
-interface NamespacePlan extends Plan<"latest"> {
+interface NamespacePlan extends Plan<Look> {
   readonly numbers?: NamespaceNumbers;
 }
 
@@ -83,7 +86,7 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
         return { type: "unsettled", untilMs: nowMs + recheckMs };
       };
 
-      return reconcileWith<Observed, "latest", never, NamespacePlan>(
+      return reconcileWith<Observed, Look, never, NamespacePlan>(
         scope,
         {
           async observe(run, nowMs) {
@@ -108,17 +111,19 @@ export function checksumController<T extends KubeObject>(options: ChecksumContro
               observation: { namespace: home, scopeArguments: scopeArguments(scopeChoice), prefix: memberKind.prefix, ...about },
               view,
               pause: pauseOfNamespace(watches.pausedBy(home), published, nowMs),
-              isLatest: false,
+              certain: "nothing",
             };
           },
           plan: (observed, moment) => planNamespace(observed, { kind, policyOf, moment }),
-          async look(_, observed, run) {
+          async look(at, observed, run) {
             if (observed.type !== "settled") return observed;
             const { observation, view } = observed;
+            const late = (): Observed => behind(run.now + (scope.serverAheadMs() ?? 0));
+            if (at === "current") return (await isSettledThere(run, kind, observation)) ? { ...observed, certain: at } : late();
             // The ids can be a megabyte, so that they are read when they are needed, and not kept.
             const publishedIds = await idsOfSettled(run, kind, observation);
-            if (!(await view.isLatest(run))) return behind(run.now + (scope.serverAheadMs() ?? 0));
-            return { ...observed, observation: { ...observation, publishedIds }, isLatest: true };
+            if (!(await view.isLatest(run))) return late();
+            return { ...observed, observation: { ...observation, publishedIds }, certain: at };
           },
           done: ({ verb }) => (verb === "apply" ? numbers.countPublished() : undefined),
           completed(observed) {
@@ -149,7 +154,11 @@ function planNamespace(
   const publishedMs = published.length > 0 ? Math.max(...published.map(timestampMsOf)) : undefined;
   const numbers = { state, problems, publishedMs, isAwaited, isHeld: plan.isHeld };
   if (observed.pause) return { ...stepsOf(pausedChecksumPlan(published, observed.pause), kind, namespace), numbers };
-  if (plan.restsOnState && !observed.isLatest) return { steps: [{ verb: "look", at: "latest" }], more: true, status: [], numbers };
+  const { certain } = observed;
+  const look = (at: Look): NamespacePlan => ({ steps: [{ verb: "look", at }], more: true, status: [], numbers });
+  if (plan.restsOnState && certain !== "latest") return look("latest");
+  // What goes leaves the one that counts behind: if somebody has deleted that meanwhile, none would be left.
+  if (plan.removals.length > 0 && certain === "nothing") return look("current");
   return { ...stepsOf(plan, kind, namespace), numbers };
 }
 
@@ -178,6 +187,15 @@ async function idsOfSettled(
   const { name, resourceVersion } = settled.object.metadata;
   const object = await client.get(kind, { namespace, name }, signal);
   return object?.metadata.resourceVersion === resourceVersion ? object.spec.ids : undefined;
+}
+
+/** Whether the checksum that counts is still there. */
+async function isSettledThere({ client, signal }: Run, kind: MemberKind["checksums"], { published, namespace }: Observation): Promise<boolean> {
+  const settled = newestSettled(published);
+  if (!settled) return false;
+  const { name, uid } = settled.object.metadata;
+  const object = await client.get(kind, { namespace, name }, signal);
+  return object?.metadata.uid === uid;
 }
 
 /** Who tells of a failure: the newest checksum, or the namespace if there is none yet. */

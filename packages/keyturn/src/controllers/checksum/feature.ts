@@ -26,6 +26,7 @@ export const checksumFeature: Feature = {
   },
   onByDefault: true,
   flags: Object.values(checksumFlags),
+  ownNamespaces: checksumFlags.namespaces,
   rightsFlags: [
     { flag: checksumFlags.kinds, has: ["secrets", "ingresses"] },
     { flag: checksumFlags.namespaces, as: "namespaces" },

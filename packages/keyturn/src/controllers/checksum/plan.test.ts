@@ -184,6 +184,20 @@ describe("an announced state", () => {
     expect(world.plan()).toMatchObject({ publish: undefined, removals: [{ namespace: "shop" }], restsOnState: true });
   });
 
+  test("stays when its time is over if it is the last checksum of all and nothing takes its place", () => {
+    const world = worldWith("7-1");
+    for (const ids of ["7-2", "7-3"]) world.announce(10 * minuteMs, ids);
+    for (const [name, { spec }] of world.objects) if (!spec.announcement) world.objects.delete(name);
+    world.setLive();
+    world.nowMs += 10 * minuteMs;
+    world.settle();
+    expect(world.published).toEqual(["7-3"]);
+    expect(world.standing("7-3")).toBe("False EmptySet");
+    world.setLive("7-4");
+    world.settle();
+    expect(world.published).toEqual(["7-4"]);
+  });
+
   test("cannot be announced for longer than the operator allows", () => {
     const world = worldWith("7-1");
     world.announce(1000 * minuteMs, "7-2");

@@ -111,25 +111,29 @@ export function planChecksum(observation: Observation, policy: PublishingPolicy,
   const earlier = publish ? settled : settled.slice(1);
   const speaking = speakingOf(policy.signedOnly ? settled.filter(({ checksum }) => isTrusted(checksum)) : [], { member, nowMs });
   const retention = retentionOf(earlier, { replacedMs: current?.sinceMs ?? nowMs, policy, speaking, nowMs });
-  // Without anything in its place a damaged checksum stays: none at all would switch the gateways' check off.
-  const damaged = publish || current ? history.damaged : [];
+  // Without anything in its place a damaged checksum stays, and the last announcement whose time is over: none at all would switch the gateways' check off.
+  const hasCurrent = publish !== undefined || current !== undefined;
+  const damaged = hasCurrent ? history.damaged : [];
+  const isLast = !hasCurrent && awaited.length === 0;
+  const [outlasting, over] = isLast ? [history.over.slice(0, 1), history.over.slice(1)] : [[], history.over];
   const statusWith = (checksum: PublishedCheckSum, said: Standing, isNewest: boolean): ChecksumReport =>
     reportOf(checksum, { said, problems: isNewest ? observation.problems : undefined, reachedMs: reached.includes(checksum) ? nowMs : undefined });
   return {
     publish,
     hasEarlier: settled.length > 0,
-    removals: [...retention.going, ...history.over, ...damaged].map(({ object }) => nameOfCheckSum(object)),
+    removals: [...retention.going, ...over, ...damaged].map(({ object }) => nameOfCheckSum(object)),
     statuses: [
       ...awaited.map(({ checksum, progress }, index) =>
         statusWith(checksum, standing(progress === "untrusted" ? "Unsigned" : "Awaited"), index === 0),
       ),
       ...(current ? [statusWith(current.checksum, refusal ?? held ?? standingOf(current.checksum, observation, history), awaited.length === 0)] : []),
+      ...outlasting.map((checksum) => statusWith(checksum, refusal ?? held ?? standing("EmptySet"), true)),
       ...retention.staying.map((checksum) => statusWith(checksum, standing("Superseded"), false)),
     ],
-    events: eventsOf({ publish, reached, over: history.over, damaged }),
+    events: eventsOf({ publish, reached, over, damaged }),
     isHeld: held !== undefined,
     // An announcement that seems to be over may have been reached, if the cache is behind.
-    restsOnState: wanted !== undefined || held !== undefined || reached.length > 0 || history.over.length > 0,
+    restsOnState: wanted !== undefined || held !== undefined || reached.length > 0 || over.length > 0,
     nextAtMs: earliest([retention.nextAtMs, ...awaited.map(({ expiresMs }) => expiresMs)]),
   };
 }

@@ -157,7 +157,7 @@ function checksumHealth({ metadata, status }: DeepReadonly<ShownCheckSum>): Heal
   const { problemCount = 0, problems = [] } = status ?? {};
   if (problemCount === 0 || report.health === "degraded" || report.health === "paused") return report;
   const named = problems.slice(0, 3).map(({ name, reason }) => `${name} (${reason})`);
-  const message = `${problemCount === 1 ? "1 object is" : `${problemCount} objects are`} left out or not unique: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
+  const message = `${problemCount === 1 ? "1 object" : `${problemCount} objects`} excluded or ambiguous: ${named.join(", ")}${problemCount > named.length ? ", …" : ""}`;
   return { health: "degraded", reason: problems[0]?.reason ?? "LeftOut", message, sinceMs: undefined };
 }
 

@@ -9,7 +9,7 @@ export const consumersAlerts: readonly Alert[] = [
     expr: `keyturn_consumers_stuck_rollouts > 0\n  ${leading}`,
     for: "5m",
     severity: "critical",
-    summary: "{{ $value }} workloads do not get healthy with what has changed.",
+    summary: "{{ $value }} restarted workloads are not healthy in time.",
     description:
       "A workload that was restarted for a changed Secret or ConfigMap did not get healthy in time. All others that use it keep the old content. `keyturn plan consumers` names it.",
   },

@@ -1,7 +1,7 @@
 // Random lives of an object: renewals, rotations, flaps, edits, crashes, clock steps, in any order. Whatever happens, what is published is right.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { fixedCertificates, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { problemWithJwks } from "./jwk.ts";
 
@@ -11,12 +11,10 @@ const sources = ["tls", "next"] as const;
 const ttlMs = 3_600_000;
 const intervalMs = 60_000;
 
-/** Six keys with two certificates each; made once, because making them is slow. */
-const pool = Array.from({ length: 6 }, () => {
-  const first = makeCertificate();
-  const second = makeCertificate({ privateKey: first.privateKey });
-  return [first, second].map(({ certificate, privateKey }) => secretData(certificate, privateKey));
-});
+/** Six keys with two certificates each. */
+const pool = Array.from({ length: 6 }, (_, index) =>
+  fixedCertificates("p256", index).map(({ certificate, privateKey }) => secretData(certificate, privateKey)),
+);
 const kidsOfPool = pool.map(([data]) => {
   const world = new JwksWorld();
   world.putSecret("tls", data);

@@ -1,9 +1,8 @@
 // Whole plans: what is written and what is said, from the first run to deletion.
 import { Buffer } from "node:buffer";
-import type { Deployment, Stored } from "@keyturn/runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
-import { JwksWorld } from "../../../test/jwks-world.ts";
+import { JwksWorld, writesOf } from "../../../test/jwks-world.ts";
 import { problemWithJwks } from "./jwk.ts";
 import { planJwks } from "./plan.ts";
 
@@ -14,18 +13,7 @@ const second = makeCertificate();
 const third = makeCertificate();
 
 let world: JwksWorld;
-const deployment = (): Stored<Deployment> | undefined => world.objects.get("deployments.apps/shop/site");
 const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));
-const writesOf = (plan: ReturnType<JwksWorld["run"]>): readonly string[] =>
-  plan.writes.map((write) => `${write.verb} ${write.kind.kind} ${write.verb === "apply" ? write.object.metadata.name : write.name.name}`);
-function makePodsAvailable(): void {
-  const deployment = world.objects.get("deployments.apps/shop/site");
-  if (deployment)
-    world.objects.set(
-      "deployments.apps/shop/site",
-      Object.assign({}, deployment, { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }),
-    );
-}
 
 beforeEach(() => {
   world = new JwksWorld();
@@ -47,7 +35,7 @@ describe("from nothing", () => {
       "True Published",
       "False PodsNotAvailable",
     ]);
-    makePodsAvailable();
+    world.makePodsAvailable();
     world.run(t0 + 5000);
     expect([world.condition("Ready"), world.condition("Served")]).toEqual(["True Ready", "True Serving"]);
   });
@@ -111,7 +99,7 @@ describe("when a Secret goes wrong", () => {
     const notAfterMs = t0 + hourMs;
     put(makeCertificate({ notAfterMs }));
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     expect(world.run(t0).nextAtMs).toBe(notAfterMs);
     world.run(notAfterMs);
     expect(world.condition("Published")).toBe("False CertificateExpired");
@@ -192,7 +180,7 @@ describe("names", () => {
     world.refuse = (write) => (write.verb === "delete" && write.kind.kind === "Service" ? "no" : undefined);
     put(second);
     world.run(t0 + hourMs);
-    expect([world.kids.length, deployment(), world.condition("Published")]).toEqual([2, undefined, "True Published"]);
+    expect([world.kids.length, world.deployment, world.condition("Published")]).toEqual([2, undefined, "True Published"]);
     expect(world.condition("Ready")).toBe("False RemovalRefused");
     world.refuse = () => undefined;
     world.run(t0 + 2 * hourMs);
@@ -234,11 +222,11 @@ test("with an issuer the discovery document is beside the keys, and follows thei
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["ES256"],
   });
-  expect(JSON.stringify(deployment())).toContain("openid-configuration.json");
+  expect(JSON.stringify(world.deployment)).toContain("openid-configuration.json");
 });
 
 describe("nginx", () => {
-  const podsOf = () => JSON.stringify(deployment()?.spec?.template);
+  const podsOf = () => JSON.stringify(world.deployment?.spec?.template);
 
   test("a changed document and a changed setting roll the pods, once each", () => {
     put();
@@ -263,12 +251,12 @@ describe("nginx", () => {
 });
 
 describe("a rollout of nginx", () => {
-  const setStatus = (status: object): void => void world.objects.set("deployments.apps/shop/site", Object.assign({}, deployment(), { status }));
+  const setStatus = (status: object): void => void world.objects.set("deployments.apps/shop/site", Object.assign({}, world.deployment, { status }));
 
   test("is served only if every pod is of the Deployment as it is", () => {
     put();
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     world.run(t0);
     expect(world.condition("Served")).toBe("True Serving");
     setStatus({ replicas: 2, updatedReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 });
@@ -285,7 +273,7 @@ describe("a rollout of nginx", () => {
   test("is Ready while its pods are replaced, and no longer after a minute", () => {
     put();
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     world.run(t0);
     setStatus({ replicas: 2, updatedReplicas: 1, availableReplicas: 1, unavailableReplicas: 1 });
     world.run(t0 + 1000);
@@ -328,14 +316,14 @@ describe("a rollout of nginx", () => {
   test("a document that somebody edited is served from when it is put back, and its keys count anew", () => {
     put();
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     world.run(t0 + 1000);
-    const pods = JSON.stringify(deployment()?.spec?.template);
+    const pods = JSON.stringify(world.deployment?.spec?.template);
     world.editConfigMap((configMap) => ({ ...configMap, data: { "jwks.json": '{"keys":[]}' } }));
     world.run(t0 + hourMs);
     expect(world.condition("Served")).toBe("False RollingOut");
-    expect(JSON.stringify(deployment()?.spec?.template)).not.toBe(pods);
-    makePodsAvailable();
+    expect(JSON.stringify(world.deployment?.spec?.template)).not.toBe(pods);
+    world.makePodsAvailable();
     world.run(t0 + hourMs + 1000);
     expect(world.status?.keys?.[0]?.availableSince).toBe("2026-01-01T01:00:01.000Z");
   });
@@ -343,12 +331,12 @@ describe("a rollout of nginx", () => {
   test("a shorter cache time counts when all that was handed out with the longer one is over", () => {
     put();
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     world.run(t0 + 1000);
     expect(world.status?.cacheSeconds).toBe(3600);
     world.spec = { ...world.spec, nginx: { cacheSeconds: 60 } };
     world.run(t0 + hourMs);
-    makePodsAvailable();
+    world.makePodsAvailable();
     const { nextAtMs } = world.run(t0 + hourMs + 5000);
     expect([world.condition("Served"), world.status?.cacheSeconds, nextAtMs]).toEqual(["True Serving", 3600, t0 + 2 * hourMs + 5000]);
     world.run(t0 + 2 * hourMs + 5000);
@@ -463,7 +451,7 @@ describe("deletion", () => {
     put();
     world.run(t0);
     expect(world.configMap?.metadata.ownerReferences).toBeUndefined();
-    expect(deployment()?.metadata.ownerReferences).toMatchObject([{ uid: "u-1" }]);
+    expect(world.deployment?.metadata.ownerReferences).toMatchObject([{ uid: "u-1" }]);
     world.spec = { ...world.spec, cleanupOnDelete: true };
     world.run(t0 + 1);
     expect(world.configMap?.metadata.ownerReferences).toMatchObject([{ uid: "u-1" }]);

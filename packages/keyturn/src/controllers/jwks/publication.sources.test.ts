@@ -1,12 +1,11 @@
 // Keys from other places than a certificate in tls.crt: public keys alone, and documents of others.
 import { Buffer } from "node:buffer";
-import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import type { ConfigMap, Stored } from "@keyturn/runtime";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify, SignJWT } from "jose";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
-import { JwksWorld } from "../../../test/jwks-world.ts";
-import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
+import { JwksWorld, kidOfCertificate } from "../../../test/jwks-world.ts";
 import { problemWithJwks } from "./jwk.ts";
 import { keepMerged } from "./config-map.ts";
 import { planJwks } from "./plan.ts";
@@ -16,11 +15,6 @@ const t0 = Date.UTC(2026, 0, 1);
 const first = makeCertificate();
 const second = makeCertificate();
 const third = makeCertificate();
-
-const kidOfCertificate = ({ privateKey }: { privateKey: KeyObject }): string => {
-  const members = keyMembersOf(createPublicKey(privateKey));
-  return members ? thumbprintOf(members) : "";
-};
 
 /** A ConfigMap of others that was given our label. */
 const handedOver = (document: string): Stored<ConfigMap> => ({

@@ -1,10 +1,7 @@
 // Which keys are published, when, and what is written down before: every key that signs, for its time, whatever happens.
-import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Deployment, Stored } from "@keyturn/runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
-import { JwksWorld } from "../../../test/jwks-world.ts";
-import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
+import { JwksWorld, kidOfCertificate, writesOf } from "../../../test/jwks-world.ts";
 import { JWKSConfig } from "./api.ts";
 import { problemWithJwks } from "./jwk.ts";
 import { nextUpdateAt } from "./publication.ts";
@@ -15,24 +12,8 @@ const first = makeCertificate();
 const second = makeCertificate();
 const third = makeCertificate();
 
-const kidOfCertificate = ({ privateKey }: { privateKey: KeyObject }): string => {
-  const members = keyMembersOf(createPublicKey(privateKey));
-  return members ? thumbprintOf(members) : "";
-};
-
 let world: JwksWorld;
-const deployment = (): Stored<Deployment> | undefined => world.objects.get("deployments.apps/shop/site");
 const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));
-const writesOf = (plan: ReturnType<JwksWorld["run"]>): readonly string[] =>
-  plan.writes.map((write) => `${write.verb} ${write.kind.kind} ${write.verb === "apply" ? write.object.metadata.name : write.name.name}`);
-function makePodsAvailable(): void {
-  const deployment = world.objects.get("deployments.apps/shop/site");
-  if (deployment)
-    world.objects.set(
-      "deployments.apps/shop/site",
-      Object.assign({}, deployment, { status: { replicas: 1, updatedReplicas: 1, availableReplicas: 1 } }),
-    );
-}
 
 beforeEach(() => {
   world = new JwksWorld();
@@ -41,7 +22,7 @@ describe("the ConfigMap's limit", () => {
   test("changes that nobody waits for are batched into the next turn, a minute after the last, also across a restart", () => {
     put();
     world.run(t0);
-    makePodsAvailable();
+    world.makePodsAvailable();
     put(makeCertificate({ privateKey: first.privateKey }));
     const { document } = world;
     expect(world.run(t0 + 1000).nextAtMs).toBe(t0 + 60_000);
@@ -212,13 +193,13 @@ describe("a key that signs is published or written down, whatever happens", () =
   test("the ConfigMap is immutable: another takes its place, and pods that mounted it are replaced", () => {
     put();
     world.run(t0);
-    const pods = JSON.stringify(deployment()?.spec?.template);
+    const pods = JSON.stringify(world.deployment?.spec?.template);
     world.editConfigMap((configMap) => ({ ...configMap, immutable: true }));
     put(second);
     expect(writesOf(world.run(t0 + 1000))).toEqual(["delete ConfigMap keys", "apply ConfigMap keys", "apply Deployment site"]);
     expect(world.kids).toEqual([b, a]);
     expect(world.configMap?.immutable).toBeUndefined();
-    expect(JSON.stringify(deployment()?.spec?.template)).not.toBe(pods);
+    expect(JSON.stringify(world.deployment?.spec?.template)).not.toBe(pods);
     expect(world.run(t0 + hourMs).writes).toEqual([]);
   });
 

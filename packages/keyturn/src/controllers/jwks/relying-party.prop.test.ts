@@ -2,7 +2,7 @@
 import { createPublicKey } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeCertificate, secretData } from "../../../test/certificates.ts";
+import { fixedCertificates, secretData } from "../../../test/certificates.ts";
 import { JwksWorld } from "../../../test/jwks-world.ts";
 import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
 import { problemWithJwks } from "./jwk.ts";
@@ -12,9 +12,8 @@ const [seed, numRuns] = [Number(process.env["SEED"] ?? 1), Number(process.env["J
 const ttlMs = 3_600_000;
 
 /** RSA, because it can be used with several algorithms; each key with two certificates. */
-const pool = Array.from({ length: 5 }, () => {
-  const first = makeCertificate({ keyType: "rsa2048" });
-  const second = makeCertificate({ privateKey: first.privateKey });
+const pool = Array.from({ length: 5 }, (_, index) => {
+  const [first, second] = fixedCertificates("rsa2048", index);
   const members = keyMembersOf(createPublicKey(first.privateKey)) ?? expect.fail("the test's own key has no JWK");
   return {
     members,

@@ -1,21 +1,15 @@
 // Revocations: the key goes, under every name that it has, out of every document.
 import { Buffer } from "node:buffer";
-import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import type { ConfigMap, Stored } from "@keyturn/runtime";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate, secretData } from "../../../test/certificates.ts";
-import { JwksWorld } from "../../../test/jwks-world.ts";
-import { keyMembersOf, thumbprintOf } from "../../public-key.ts";
+import { JwksWorld, kidOfCertificate } from "../../../test/jwks-world.ts";
 
 const hourMs = 3_600_000;
 const t0 = Date.UTC(2026, 0, 1);
 const first = makeCertificate();
 const second = makeCertificate();
-
-const kidOfCertificate = ({ privateKey }: { privateKey: KeyObject }): string => {
-  const members = keyMembersOf(createPublicKey(privateKey));
-  return members ? thumbprintOf(members) : "";
-};
 
 let world: JwksWorld;
 const put = (certificate = first, name = "tls"): void => world.putSecret(name, secretData(certificate.certificate, certificate.privateKey));

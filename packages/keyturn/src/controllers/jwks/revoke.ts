@@ -114,15 +114,27 @@ export function describeRevocation({ thumbprint, found, left }: Revocation): str
   return `The key ${thumbprint} is withdrawn at once from\n${lines.join("\n")}\nTokens that it signed are refused from then on.`;
 }
 
+/** How a key is withdrawn. */
+interface RevokeOptions {
+  /** How long the operator may take. */
+  readonly timeoutMs: number;
+  readonly fieldManager: string;
+  /** The API server checks what would be written, and nobody waits for anything. */
+  readonly dryRun: boolean;
+}
+
 /** Asks for the key to be withdrawn, waits until it is, and tells when the last cache of the old document ends. */
-export async function revoke({ client, signal }: Query, { thumbprint, found, left }: Revocation, timeoutMs: number): Promise<Report> {
+export async function revoke({ client, signal }: Query, { thumbprint, found, left }: Revocation, options: RevokeOptions): Promise<Report> {
+  const { timeoutMs, fieldManager, dryRun } = options;
   for (const { kind, object } of found) {
     const names = revokedNames(object.metadata.annotations?.[revokeAnnotation]);
     const { resourceVersion } = object.metadata;
     const annotations = { [revokeAnnotation]: [...new Set([...names, thumbprint])].join(",") };
-    await client.mergePatch(kind, nameOf(keyOfObject(object)), { metadata: { resourceVersion, annotations } }, undefined, signal);
+    const patch = { metadata: { resourceVersion, annotations } };
+    await client.mergePatch(kind, nameOf(keyOfObject(object)), patch, { fieldManager, dryRun }, signal);
   }
-  for (const { document } of left) await takeOut(client, document, thumbprint, signal);
+  for (const { document } of left) await takeOut(client, document, thumbprint, { fieldManager, dryRun, signal });
+  if (dryRun) return dryReport({ thumbprint, found, left });
   const endsAtMs = systemClock.monotonic() + timeoutMs;
   const results = await Promise.all(found.map(async (each) => cachesEnd(each, await withdrawn(client, each, { thumbprint, endsAtMs, signal }))));
   const items = [...results, ...left.map(leftItem)];
@@ -134,6 +146,27 @@ export async function revoke({ client, signal }: Query, { thumbprint, found, lef
         : `the last cache of the old document ends at ${cachedUntil}`),
   );
   return { text: text.join("\n"), data: { thumbprint, items: items.map(({ data }) => data) } };
+}
+
+/** What would be withdrawn, in the words of what was. */
+function dryReport({ thumbprint, found, left }: Revocation): Report {
+  const items = [
+    ...found.map(({ kind, object, kids }) => ({ kind, object, kids })),
+    ...left.map(({ document, kids }) => ({ kind: ConfigMap, object: document, kids })),
+  ];
+  return {
+    text: items.map(({ kind, object, kids }) => `${kind.kind} ${keyOfObject(object)}: withdrawn ${kids.join(", ")}`).join("\n"),
+    data: {
+      thumbprint,
+      dryRun: true,
+      items: items.map(({ kind, object: { metadata }, kids }) => ({
+        resource: resourceOf(kind),
+        namespace: metadata.namespace,
+        name: metadata.name,
+        kids,
+      })),
+    },
+  };
 }
 
 /** What became of one document or object. */
@@ -149,7 +182,12 @@ interface Item {
   };
 }
 
-async function takeOut(client: Client, document: Stored<ConfigMap>, thumbprint: string, signal: AbortSignal): Promise<void> {
+async function takeOut(
+  client: Client,
+  document: Stored<ConfigMap>,
+  thumbprint: string,
+  { signal, ...options }: Pick<RevokeOptions, "fieldManager" | "dryRun"> & { readonly signal: AbortSignal },
+): Promise<void> {
   const without = documentWithout(document, new Set([thumbprint]), "");
   const name = keyOfObject(document);
   if (!without) return;
@@ -157,7 +195,7 @@ async function takeOut(client: Client, document: Stored<ConfigMap>, thumbprint: 
   const { metadata, data, binaryData } = without.configMap;
   const { resourceVersion } = document.metadata;
   const patch = { metadata: { resourceVersion, annotations: metadata.annotations }, ...(data && { data }), ...(binaryData && { binaryData }) };
-  await client.mergePatch(ConfigMap, nameOf(name), patch, undefined, signal);
+  await client.mergePatch(ConfigMap, nameOf(name), patch, options, signal);
 }
 
 function leftItem({ document, kids }: LeftDocument): Item {

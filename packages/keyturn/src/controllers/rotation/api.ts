@@ -42,6 +42,9 @@ export const giveUpAnnotation = "keyturn.io/give-up-versions";
 /** On a RotationTarget: the JWKSConfig of its namespace that must have published a version's key for longer than its cache time before the target gets it. */
 export const publishBeforeAnnotation = "keyturn.io/publish-before";
 
+/** On a RotationTarget of the lowest order: the number of a version. That one, and those before it, become live there without waiting for the delay. */
+export const promoteAnnotation = "keyturn.io/promote";
+
 /** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
 export const { highestVersion } = limits;
 

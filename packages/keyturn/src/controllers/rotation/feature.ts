@@ -53,6 +53,7 @@ export const rotationFeature: Feature = {
     verb: "rotate",
     summary: "keeps a history of a resource's states, each in its own object and in step with delays",
     noun: ["rotation set", "rotation sets"],
+    objectNoun: ["rotation target", "rotation targets"],
     example: "a new signing key is published for an hour before it signs; the old one stays for those who still need it",
     guide: "docs/guides/rotate.md",
   },

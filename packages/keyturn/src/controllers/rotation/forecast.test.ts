@@ -1,7 +1,7 @@
 // The plan played forward: the timelines of the guide's example and of the open questions, in minutes.
 import { describe, expect, test } from "vitest";
 import { parseMaintenanceWindows } from "../../feature/maintenance-window.ts";
-import { forecast } from "./forecast.ts";
+import { forecast, outlookOf } from "./forecast.ts";
 import type { Blocker, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation } from "./plan.ts";
 import type { RotationLog } from "./history.ts";
@@ -107,6 +107,37 @@ test("the guide's example: v2 is live, and the source became v3 at 300", () => {
   expect(coming({ targets: [first, cascading], records }, 500)).toEqual(["505 t2=-"]);
 });
 
+describe("a promotion", () => {
+  const promoted = { ...first, promoted: 3 };
+  const worldAt = (targets: readonly TargetObservation[]) => ({ sources: [source(3)], targets, records });
+
+  test("has the first rank take a version as soon as the next one has what it holds, which moves as ever", () => {
+    expect(coming(worldAt([promoted, second]), 300)).toEqual(["305 t2=v2", "305 t1=v3"]);
+  });
+
+  test("counts for versions up to its own, and on the first rank alone", () => {
+    const asEver = coming(worldAt([first, second]), 300);
+    expect(coming(worldAt([{ ...first, promoted: 2 }, second]), 300)).toEqual(asEver);
+    expect(coming(worldAt([first, { ...second, promoted: 3 }]), 300)).toEqual(asEver);
+    expect(coming(worldAt([{ ...first, promoted: 4 }, second]), 300)).toEqual(coming(worldAt([promoted, second]), 300));
+  });
+
+  test("moves nothing while no window is open", () => {
+    const maintenance = { ...parseMaintenanceWindows(["05:30-05:45"]), timeZone: "UTC" };
+    expect(coming({ ...worldAt([promoted, second]), maintenance }, 300)).toEqual(["330 t2=v2", "330 t1=v3"]);
+  });
+
+  test("of one member of the first rank is one of all", () => {
+    const twin = { ...target(1, 60, held("twin", 2, 160 * minuteMs)), name: "twin", objectName: "twin", uid: "uid-twin" };
+    const both: RotationLog = {
+      ...log,
+      commits: log.commits.map((commit) => Object.assign({}, commit, { at: { ...commit.at, twin: commit.at["t1"] ?? 0 } })),
+    };
+    const world = { sources: [source(3)], targets: [promoted, twin, second], records: [record(1, undefined), record(2, both)] };
+    expect(coming(world, 300)).toEqual(["300 t1=v3", "305 t2=v2", "305 twin=v3"]);
+  });
+});
+
 describe("a pause", () => {
   const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: 400 * minuteMs };
   const plan = (observation: Partial<SetObservation>) => planRotation({ ...empty, records, sources: [source(3)], ...observation }, 300 * minuteMs);
@@ -137,6 +168,26 @@ describe("a pause", () => {
     const sources = [{ ...source(3), pause: { untilMs: 390 * minuteMs } }];
     expect(plan({ sources, targets: [first, second] })).toMatchObject({ writes: [], nextAtMs: 390 * minuteMs, setBlocker: { reason: "Paused" } });
   });
+});
+
+test("where nothing is to come, it is said what must happen first", () => {
+  const blocker: Blocker = { reason: "Paused", message: "left as it is", untilMs: undefined };
+  const outlook = (observation: Partial<SetObservation>): string => {
+    const { plan, steps } = forecast({ ...empty, records, ...observation }, 300 * minuteMs);
+    return steps.length === 0 ? outlookOf(plan) : steps.map(({ target: name }) => name).join();
+  };
+  const settled = [target(1, 5, held("t1", 3, 0))];
+  const paused = settled.map((each) => ({ ...each, blocker }));
+  expect(outlook({ sources: [source(3)], targets: settled })).toBe("nothing will happen until the source changes");
+  expect(outlook({ sources: [{ ...source(3), pause: { untilMs: undefined } }], targets: settled })).toBe(
+    "nothing will happen until the pause ends: keyturn resume secrets/latest",
+  );
+  expect(outlook({ sources: [source(3)], targets: paused })).toBe("nothing will happen until the pause ends: keyturn resume rotationtarget/t1");
+  expect(outlook({ sources: [source(3)], targets: [...settled, target(2, 5, { ...held("t2", 2, 0), blocker })] })).toBe(
+    "nothing will happen until the source changes, or you resume rotationtarget/t2",
+  );
+  expect(outlook({ targets: settled })).toBe("nothing will happen until there is a source");
+  expect(outlook({ sources: [source(3), { ...source(3), name: "other" }], targets: settled })).toBe("nothing will happen until that is resolved");
 });
 
 test("a set of which some targets are not selected is left as it is, even where an object is not as it should be", () => {

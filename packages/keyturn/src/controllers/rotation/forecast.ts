@@ -1,6 +1,7 @@
 // What happens to a set if nothing changes but the time: the plan, carried out on paper, again and again.
 import type { ObjectObservation, RecordObservation, SetObservation, TargetObservation } from "./observe.ts";
 import { planRotation, type RotationPlan, type RotationWrite } from "./plan.ts";
+import { isProven } from "./seal.ts";
 
 /** One thing that happens. */
 export interface ForecastStep {
@@ -37,6 +38,19 @@ export function forecast(observation: SetObservation, nowMs: number): Forecast {
   return { plan, steps };
 }
 
+/** What must happen first where nothing is to come, in words for people. */
+export function outlookOf({ setBlocker, source, targets }: RotationPlan): string {
+  const nothing = "nothing will happen until";
+  if (setBlocker?.reason === "NoSource") return `${nothing} there is a source`;
+  const paused = [...targets].flatMap(([name, { blocker }]) => (blocker?.reason === "Paused" ? [`rotationtarget/${name}`] : []));
+  if (setBlocker?.reason === "Paused") {
+    const held = source?.pause ? [`${source.resource}/${source.name}`] : paused;
+    return `${nothing} the pause ends${held.length > 0 ? `: keyturn resume ${held.join(" and ")}` : ""}`;
+  }
+  if (setBlocker) return `${nothing} that is resolved`;
+  return `${nothing} the source changes${paused.length > 0 ? `, or you resume ${paused.join(" or ")}` : ""}`;
+}
+
 function stepOf(write: RotationWrite, atMs: number): readonly ForecastStep[] {
   if (write.verb === "writeTarget") return [{ atMs, target: write.target, seq: write.seq }];
   return write.verb === "deleteTarget" ? [{ atMs, target: write.target }] : [];
@@ -47,7 +61,9 @@ function afterWrite(world: SetObservation, write: RotationWrite): SetObservation
   const { records } = world;
   if (write.verb === "createRecord" || write.verb === "rebuildRecord") {
     const { verb: _, ...record } = write;
-    return { ...world, records: [...records, { ...record, uid: `record-${write.seq}`, resourceVersion: "0" }] };
+    // The operator seals what it writes.
+    const proof = isProven(world) ? { proof: "valid" as const } : {};
+    return { ...world, records: [...records, { ...record, ...proof, uid: `record-${write.seq}`, resourceVersion: "0" }] };
   }
   if (write.verb === "noteRecord") return { ...world, records: records.map((record) => (record.seq === write.seq ? noted(record, write) : record)) };
   if (write.verb === "deleteRecord") return { ...world, records: records.filter(({ seq }) => seq !== write.seq) };

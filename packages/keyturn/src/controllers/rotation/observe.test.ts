@@ -20,6 +20,7 @@ const live: TargetSettings = {
   changePolicy: "Settled",
   targetName: undefined,
   publishBefore: undefined,
+  promoted: undefined,
   statusDigest: undefined,
   reportedSeq: undefined,
 };

@@ -100,6 +100,8 @@ export interface TargetObservation {
   readonly objects: readonly ObjectObservation[];
   /** It gets a version only when its key has been published for long enough. */
   readonly publishBefore?: PublishBefore;
+  /** The last version that somebody has promoted: in the lowest order, up to this one no delay is waited for. */
+  readonly promoted?: number | undefined;
   /** What stands in the way of writing the target's object, if anything. The object is then not touched. */
   readonly blocker?: Blocker;
 }

@@ -22,7 +22,7 @@ import { renderAge, renderRows, renderTable } from "../../text.ts";
 import { keepPublisher } from "../../key-publication.ts";
 import { keepAnnotations, type RotationAnnotations, targetKeeper, type TargetSettings } from "./annotations.ts";
 import { RotationTarget } from "./api.ts";
-import { forecast, type ForecastStep } from "./forecast.ts";
+import { forecast, type ForecastStep, outlookOf } from "./forecast.ts";
 import { contentOfRecord } from "./history.ts";
 import { createReadMemory, type Observed, observeSet, type RecordObservation, type SetObservation, type TargetObservation } from "./observe.ts";
 import type { RotationPlan } from "./plan.ts";
@@ -40,7 +40,7 @@ export async function rotationSets(client: Client, place: { readonly namespace?:
 }
 
 /** Observes a set. Rejects with a `UsageError` that names the sets there are if this is none. */
-async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
+export async function querySet({ client, namespace, nowMs, signal }: Query, set: string, maintenance?: MaintenanceWindows): Promise<Observed> {
   const targets = await list(client, RotationTarget, { namespace, signal, keep: targetKeeper(selectsAll), indexes: targetIndexes });
   const secrets = await list(client, Secret, { namespace, signal, keep: keepAnnotations, indexes: annotationIndexes });
   const key = setKey(namespace, set);
@@ -165,7 +165,7 @@ function planReport(observation: SetObservation, query: Query): Report & { reado
       ...remarksOf(plan),
       "",
       timeline(targets, { held, steps, nowMs }),
-      ...(steps.length === 0 ? ["", "nothing will happen until the source changes"] : []),
+      ...(steps.length === 0 ? ["", outlookOf(plan)] : []),
     ].join("\n"),
     data: {
       set,

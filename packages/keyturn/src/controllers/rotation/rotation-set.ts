@@ -16,7 +16,7 @@ import {
   unlessOverdue,
 } from "../../feature/record.ts";
 import { targetRules, withBelievedAnnotations } from "./annotations.ts";
-import { RotationTarget } from "./api.ts";
+import { parseVersion, promoteAnnotation, RotationTarget } from "./api.ts";
 import { forecast } from "./forecast.ts";
 import type { Commit, RotationLog } from "./history.ts";
 import type { Blocker, ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
@@ -50,6 +50,8 @@ export interface RotationLane extends ObjectReport {
   /** The place in the chain, counted from 1. Targets of one rank stand side by side. */
   readonly rank: number;
   readonly delayMs: number;
+  /** The last version that somebody has promoted. */
+  readonly promoted?: number;
   /** Oldest first; the last without `toMs` is live. Reaches back as far as the cluster, or else this process, remembers. */
   readonly held: readonly HeldStretch[];
   /** In the order of time. */
@@ -245,6 +247,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     ...targetRules(spec),
     objectName: spec.targetName ?? metadata.name,
     statusDigest: undefined,
+    ...defined("promoted", parseVersion(metadata.annotations?.[promoteAnnotation])),
     objects: objectsOf(target),
     ...(reason && { blocker: { reason, message: ready?.message ?? "" } }),
   };
@@ -347,6 +350,7 @@ function laneOf({ metadata }: ShownTarget, { member, report, kinds, ...drawn }: 
     ...report,
     ...defined("object", object && kind && objectRef(kind, { namespace: metadata.namespace, name: object.name })),
     delayMs: member.delayMs,
+    ...defined("promoted", member.promoted),
     ...drawn,
   };
 }

@@ -85,17 +85,23 @@ export function withOwnVersions(log: RotationLog, ranks: readonly Rank[]): Rotat
   return backfilled.length === log.backfilled.length ? log : { ...log, backfilled };
 }
 
+/** How long the source must have been this version before the first rank takes it: not at all if somebody has promoted it. */
+function firstDelayMs(seq: number, ranks: readonly Rank[]): number {
+  const [first] = ranks;
+  return !first || first.members.some(({ promoted = 0 }) => seq <= promoted) ? 0 : first.delayMs;
+}
+
 /** The next version of the first rank, and when it is due. */
 function nextLive(log: RotationLog, { ranks, policy, versions }: ChainInput): { readonly version: Version; readonly dueMs: number } | undefined {
   const last = log.commits.at(-1);
-  const delayMs = ranks[0]?.delayMs ?? 0;
   if (log.source.state !== "present" || !last) return undefined;
   if (policy === "Queue") {
     const version = nextQueued(last, versions);
-    return version && { version, dueMs: dueAfter(version.seenAtMs, delayMs, log.frozen) };
+    return version && { version, dueMs: dueAfter(version.seenAtMs, firstDelayMs(version.seq, ranks), log.frozen) };
   }
   const version = versions.at(-1);
-  return version && version.seq > last.seq && version.digest !== last.digest ? { version, dueMs: log.source.sinceMs + delayMs } : undefined;
+  if (!version || version.seq <= last.seq || version.digest === last.digest) return undefined;
+  return { version, dueMs: log.source.sinceMs + firstDelayMs(version.seq, ranks) };
 }
 
 /**
@@ -184,8 +190,8 @@ export function isIntact({ name, objects }: TargetObservation, commits: readonly
 }
 
 /** When a member of the first rank that is behind may take what is live: if the source has been that for the rank's delay, as it is now. Other delays may have been asked for when it became live. */
-function catchesUpMs({ digest, settledMs }: Commit, { source }: RotationLog, { ranks, versions, nowMs }: ChainInput): number {
-  const delayMs = ranks[0]?.delayMs ?? 0;
+function catchesUpMs({ seq, digest, settledMs }: Commit, { source }: RotationLog, { ranks, versions, nowMs }: ChainInput): number {
+  const delayMs = firstDelayMs(seq, ranks);
   if (settledMs === undefined || settledMs >= delayMs) return nowMs;
   return source.state === "present" && versions.at(-1)?.digest === digest ? source.sinceMs + delayMs : Number.POSITIVE_INFINITY;
 }

@@ -90,6 +90,7 @@ function heldBar(held: HeldStretch, { id, lane }: { readonly id: string; readonl
 
 function whyHeld(held: HeldStretch, lane: RotationLane): string {
   if (held.backfilled) return "filled in: there is no older version for this target";
+  if (lane.rank === 1 && held.seq === lane.promoted) return "it was promoted with keyturn promote";
   if (lane.rank === 1) return `the source had been as it is for ${formatDuration(lane.delayMs)}`;
   return `the target before got the next version, ${formatDuration(lane.delayMs)} earlier`;
 }

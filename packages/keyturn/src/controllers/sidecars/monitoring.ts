@@ -7,7 +7,7 @@ export const sidecarsAlerts: readonly Alert[] = [
     expr: 'keyturn_sidecars_stuck_rollouts > 0\n  unless on (instance) leader_election_master_status{name="keyturn-sidecars"} == 0',
     for: "5m",
     severity: "critical",
-    summary: "{{ $value }} restarted workloads do not get healthy.",
+    summary: "{{ $value }} restarted workloads are not healthy in time.",
     description:
       "A workload that was restarted for its sidecar did not get healthy in time, and all further restarts are held back. `keyturn plan sidecars` names it.",
   },

@@ -96,8 +96,10 @@ export class ServerProcess {
 
   #launch(): State & { readonly type: "running" } {
     const { folder } = this.#sandbox;
-    // Nothing of the user's surroundings: no proxies, no preferences, no files in the home folder.
-    const child = this.#sandbox.launch({ ...this.#options, environment: { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder } });
+    // Nothing of the user's surroundings: no proxies, no preferences, no files in the home folder. Their heaps are small, so Go may collect them a fourth
+    // as often as it does by itself, which is a quarter of what the API server computes.
+    const environment = { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder, GOGC: "400" };
+    const child = this.#sandbox.launch({ ...this.#options, environment });
     const exited = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(error.message));
       child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));

@@ -21,29 +21,39 @@ export function isEmptySet(set: FieldSet): boolean {
 
 /** A set of the given children, less those that are empty. */
 function fieldSet(owned: boolean, children: Iterable<readonly [string, FieldSet]>): FieldSet {
-  return { owned, children: new Map([...children].filter(([, child]) => !isEmptySet(child))) };
+  const kept = new Map<string, FieldSet>();
+  for (const [step, child] of children) if (!isEmptySet(child)) kept.set(step, child);
+  return { owned, children: kept };
 }
 
+// Of sets without a path in common, or with all of them, what is asked for is there already: most writes change one field of many.
+
 export function union(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right || isEmptySet(right)) return left;
+  if (isEmptySet(left)) return right;
   const steps = new Set([...left.children.keys(), ...right.children.keys()]);
   return fieldSet(
     left.owned || right.owned,
-    [...steps].map((step) => [step, union(childOf(left, step), childOf(right, step))]),
+    Array.from(steps, (step) => [step, union(childOf(left, step), childOf(right, step))]),
   );
 }
 
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right) return left;
+  if (isEmptySet(left) || isEmptySet(right)) return emptySet;
   return fieldSet(
     left.owned && right.owned,
-    [...left.children].map(([step, child]) => [step, intersection(child, childOf(right, step))]),
+    Array.from(left.children, ([step, child]) => [step, intersection(child, childOf(right, step))]),
   );
 }
 
 /** The paths of `left` that are not in `right`. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmptySet(right)) return left;
+  if (left === right || isEmptySet(left)) return emptySet;
   return fieldSet(
     left.owned && !right.owned,
-    [...left.children].map(([step, child]) => [step, difference(child, childOf(right, step))]),
+    Array.from(left.children, ([step, child]) => [step, difference(child, childOf(right, step))]),
   );
 }
 
@@ -65,20 +75,42 @@ function stepText(step: string): string {
   return `[${pairs.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`;
 }
 
+/** What sets were read from and written as: an object's owners are read at every write of it, and few of them change. */
+const setsByForm = new WeakMap<JsonObject, FieldSet>();
+const formsBySet = new WeakMap<FieldSet, JsonObject>();
+
 /** The FieldsV1 form: `{}` for a path in the set, `"."` for one that has further paths below it. Steps are sorted. */
 export function toFieldsV1(set: FieldSet): JsonObject {
-  const self: [string, JsonObject][] = set.owned && set.children.size > 0 ? [[".", {}]] : [];
-  const below = [...set.children].map(([step, child]): [string, JsonObject] => [step, toFieldsV1(child)]);
-  return Object.fromEntries([...self, ...below.sort(([left], [right]) => (left < right ? -1 : 1))]);
+  const known = formsBySet.get(set);
+  if (known) return known;
+  const form = formOf(set);
+  formsBySet.set(set, form);
+  // A form does not say whether the whole is in the set.
+  if (!set.owned) setsByForm.set(form, set);
+  return form;
+}
+
+function formOf(set: FieldSet): JsonObject {
+  const form: Record<string, JsonObject> = set.owned && set.children.size > 0 ? { ".": {} } : {};
+  for (const step of [...set.children.keys()].sort()) form[step] = formOf(childOf(set, step));
+  return form;
 }
 
 /** The inverse of `toFieldsV1`. */
-export function fromFieldsV1(fields: JsonObject, isRoot = true): FieldSet {
+export function fromFieldsV1(fields: JsonObject): FieldSet {
+  const known = setsByForm.get(fields);
+  if (known) return known;
+  const set = setOf(fields, true);
+  setsByForm.set(fields, set);
+  return set;
+}
+
+function setOf(fields: JsonObject, isRoot: boolean): FieldSet {
   const steps = Object.entries(fields);
   const owned = !isRoot && (steps.length === 0 || "." in fields);
   return fieldSet(
     owned,
-    steps.flatMap(([step, child]) => (step !== "." && isObject(child) ? [[step, fromFieldsV1(child, false)] as const] : [])),
+    steps.flatMap(([step, child]) => (step !== "." && isObject(child) ? [[step, setOf(child, false)] as const] : [])),
   );
 }
 
@@ -199,10 +231,15 @@ export function removeFields(value: Json, { set, keep }: { readonly set: FieldSe
 /** The members of a value that merges by member, by step; undefined for one that is a whole. */
 function membersOf(value: Json | undefined, { rules, path }: Place): ReadonlyMap<string, Json> | undefined {
   const rule = rules[path];
-  if (isObject(value)) return rule === "atomic" ? undefined : new Map(Object.entries(value).map(([key, member]) => [`f:${key}`, member]));
+  const members = new Map<string, Json>();
+  if (isObject(value)) {
+    if (rule === "atomic") return undefined;
+    for (const [key, member] of Object.entries(value)) members.set(`f:${key}`, member);
+    return members;
+  }
   if (!isList(value) || rule === undefined || rule === "atomic") return undefined;
-  if (rule === "set") return new Map(value.map((item) => [`v:${JSON.stringify(item)}`, item]));
-  return new Map(value.map((item) => [`k:${keyText(objectOf(item), rule)}`, item]));
+  for (const item of value) members.set(rule === "set" ? `v:${JSON.stringify(item)}` : `k:${keyText(objectOf(item), rule)}`, item);
+  return members;
 }
 
 function keyText(item: JsonObject, keys: readonly string[]): string {

@@ -1,6 +1,6 @@
 // A seeded run of whole operator processes against a simulated API server, in virtual time and with faults: the same seed is the same run, to the byte.
 import { crc32 } from "node:zlib";
-import { type Kind, resourceOf } from "../../client/kind.ts";
+import { apiVersionOf, keyOfObject, type Kind, type KubeObject, nameOf, type ObjectName, objectPath, resourceOf } from "../../client/kind.ts";
 import type { TransportRequest } from "../../client/transport.ts";
 import type { JsonObject } from "../../json.ts";
 import { drawInt, drawWeighted, forkRandom, type Random, type Range, seededRandom } from "../../random.ts";
@@ -63,6 +63,10 @@ export interface World {
   readonly objects: (kind: Kind) => readonly JsonObject[];
   /** A request of the user's: served at once, without faults. Returns the status. */
   readonly request: (request: TransportRequest) => number;
+  /** Server-side apply of a user's, which takes fields over. Returns the status, and throws where the request makes no sense: nothing would be tested. */
+  readonly apply: <T extends KubeObject>(kind: Kind<T>, object: T) => number;
+  /** A delete of a user's. Returns the status. */
+  readonly delete: (kind: Kind, name: ObjectName) => number;
   /** When the store last went back to a backup, on the monotonic scale. */
   readonly lastRestoreMs: number;
 }
@@ -256,6 +260,8 @@ class SimulationRun {
       random,
       objects: (kind) => server.store.list(resourceOf(kind)).map(([, object]) => object),
       request: (request) => this.#asUser(request),
+      apply: (kind, object) => this.#apply(kind, object),
+      delete: (kind, name) => this.#asUser({ method: "DELETE", path: objectPath(kind, name) }),
       get lastRestoreMs() {
         return trouble.lastRestoreMs;
       },
@@ -268,6 +274,20 @@ class SimulationRun {
     this.#serving = { client: "server" };
     const status = answer.type === "answer" ? answer.status : 200;
     this.#note(`user ${request.method} ${request.path} → ${status}`);
+    return status;
+  }
+
+  #apply(kind: Kind, object: KubeObject): number {
+    const path = `${objectPath(kind, nameOf(keyOfObject(object)))}?fieldManager=user&force=true`;
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    const status = this.#asUser({
+      method: "PATCH",
+      path,
+      headers,
+      body: JSON.stringify({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...object }),
+    });
+    if (status === 400 || status === 404)
+      throw new Error(`applying ${kind.kind} ${keyOfObject(object)}: ${status}; is its kind served, and is it whole?`);
     return status;
   }
 
