@@ -102,8 +102,26 @@ describe("in a cluster where nothing was installed", () => {
     expect(out).toMatch(/^keyturn +\d+\.\d+\.\d+$/m);
     expect(out).toMatch(/^kubernetes +v1\.\d+/m);
     expect(out).toMatch(/^operator +ghcr.io\/keyturn\/keyturn:9.9.9 \(0 of 2 ready, default\/my-keyturn\)$/m);
+    // Not by its arguments an operator.
+    expect((await ask("doctor", "--controllers=rotation")).out).not.toContain("my-keyturn");
     expect((await typed("version", "--client")).out).toMatch(/^keyturn \d+\.\d+\.\d+\n$/);
   });
+});
+
+it("keyturn doctor checks what the Deployment runs, and says that none of its pods is ready", async () => {
+  const namespace = await cluster().namespace("installed");
+  const container = { name: "keyturn", image: "keyturn:1", args: ["run", "--controllers=checksum"] };
+  await put({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name: "keyturn", labels: { "app.kubernetes.io/name": "keyturn" } },
+    spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: { containers: [container] } } },
+  });
+  const { code, out } = await typed("doctor", "--operator-namespace", namespace, "--kubeconfig", cluster().adminKubeconfig);
+  expect(code).toBe(1);
+  expect(out).toMatch(new RegExp(`^fail +operator +Deployment ${namespace}/keyturn: 0 of 1 pods ready$`, "m"));
+  expect(out).toContain("secretchecksums.");
+  expect(out).not.toContain("eventingauths.");
 });
 
 // Argo Rollouts: like other workloads where they are served, and not a word of them elsewhere.

@@ -46,7 +46,10 @@ test("whoever takes the label off its workloads does not have more of them rolli
   await soon(async () => expect(await place.restartedAt(Deployment, "a")).toBeDefined());
   await cluster().kubectl("label", "deployment", "a", `${rolloutLabel}-`, "-n", place.namespace);
   // Whatever makes the operator look again, the other waits.
+  const looks = async () => (await metric(operator, 'controller_runtime_reconcile_total{controller="sidecars",result="success"}')) ?? 0;
+  const before = await looks();
   await place.labelNamespace({ [consentLabel]: "enabled" });
+  await soon(async () => expect(await looks()).toBeGreaterThan(before));
   await soon(async () => expect(await metric(operator, 'keyturn_sidecars_waiting_workloads{reason="RolloutLimit"}')).toBe(1));
   expect(await place.restartedAt(Deployment, "b")).toBeUndefined();
 });

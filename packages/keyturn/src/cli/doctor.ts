@@ -2,8 +2,9 @@
 import { type AccessRule, managerAccess, parseBindAddress, systemClock } from "@keyturn/runtime";
 import { chooseFeatures, controllersOf } from "../registry.ts";
 import { examine, findingsText } from "../doctor/doctor.ts";
+import { findInstalled, installedFlags, type InstalledOperator } from "../doctor/installed.ts";
 import type { Feature } from "../feature/feature.ts";
-import { type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
+import { environmentVariableOf, type Flag, readFlags, textFlag, UsageError } from "../feature/flag.ts";
 import { operatorFlags } from "../operator-flags.ts";
 import { paintFor } from "../text.ts";
 import type { Console } from "./command-line.ts";
@@ -41,38 +42,60 @@ export async function doctorCommand(
   console: Console,
   registry: readonly Feature[],
 ): Promise<void> {
-  const { output, namespaces, leaderElect, ...read } = readFlags(flags, given, console.environment);
+  const { output, ...read } = readFlags(flags, given, console.environment);
   const serviceAccount = read.serviceAccount === undefined ? undefined : parseServiceAccount(read.serviceAccount);
-  const operatorNamespace = read.operatorNamespace ?? serviceAccount?.namespace;
-  const chosen = chooseFeatures(read.controllers, registry);
-  const controllers = controllersOf(chosen, given, console.environment);
-  const declared = controllers.flatMap(({ access }) => access);
-  const manager = managerAccess({
-    operatorNamespace: operatorNamespace ?? "default",
-    controllerAccess: declared,
-    leaderElection: leaderElect && operatorNamespace !== undefined,
-    leases: controllers.map(leaseNameOf),
-    secureMetrics: read.metricsSecure && parseBindAddress(read.metricsBindAddress).type === "listen",
-  });
-  const own = operatorNamespace ?? "default";
-  const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));
-  const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
-  const findings = await inSession(given, console, (session) =>
-    examine({
+  // What is typed wrongly is said before anybody is asked.
+  chooseFeatures(read.controllers, registry);
+  const findings = await inSession(given, console, async (session) => {
+    const installed = await findInstalled(session.client, read.operatorNamespace ?? serviceAccount?.namespace, session.signal);
+    const texts = { ...installedTexts(installed, doctorFlags(registry), console.environment), ...given };
+    const { namespaces, leaderElect, ...values } = readFlags(flags, texts, console.environment);
+    const operatorNamespace = values.operatorNamespace ?? serviceAccount?.namespace;
+    const chosen = chooseFeatures(values.controllers, registry);
+    const controllers = controllersOf(chosen, texts, console.environment);
+    const declared = controllers.flatMap(({ access }) => access);
+    const own = operatorNamespace ?? "default";
+    const manager = managerAccess({
+      operatorNamespace: own,
+      controllerAccess: declared,
+      leaderElection: leaderElect && operatorNamespace !== undefined,
+      leases: controllers.map(leaseNameOf),
+      secureMetrics: values.metricsSecure && parseBindAddress(values.metricsBindAddress).type === "listen",
+    });
+    const here = declared.map((rule): AccessRule => (rule.inOwnNamespace ? Object.assign({}, rule, { namespace: own }) : rule));
+    const inPlaces = Object.entries(manager.accessIn).flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
+    return examine({
       ...session,
       clock: systemClock,
+      installed,
       features: chosen,
       controllers: leaderElect ? controllers.map(({ name }) => name) : [],
       access: [...here, ...manager.access, ...inPlaces],
       namespaces,
       operatorNamespace,
       serviceAccount,
-    }),
-  );
+    });
+  });
   const paint = paintFor(console.environment, console.height() !== undefined);
   console.out(`${printed({ text: findingsText(findings, paint), data: { findings } }, output)}\n`);
   const failures = findings.filter(({ level }) => level === "fail").length;
   if (failures > 0) throw new Error(`${failures} ${failures === 1 ? "check" : "checks"} failed`);
+}
+
+/** The flags of what is installed, as far as the checks depend on them and the person's own environment does not say otherwise. */
+function installedTexts(
+  installed: readonly InstalledOperator[],
+  known: readonly Flag[],
+  environment: Console["environment"],
+): Readonly<Record<string, string>> {
+  const texts = installedFlags(installed);
+  return Object.fromEntries(
+    known.flatMap((flag) => {
+      const text = texts[flag.name];
+      const isOurs = flag === operatorFlags.kubeconfig || flag === operatorFlags.context || environment[environmentVariableOf(flag)] !== undefined;
+      return text === undefined || isOurs ? [] : [[flag.name, text]];
+    }),
+  );
 }
 
 function parseServiceAccount(text: string): { readonly namespace: string; readonly name: string } {

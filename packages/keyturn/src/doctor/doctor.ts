@@ -2,6 +2,7 @@
 import type { AccessRule, Client, Clock, Transport } from "@keyturn/runtime";
 import { type Feature, type Finding, warn } from "../feature/feature.ts";
 import { checkCrds } from "./crd-check.ts";
+import { installedFindings, type InstalledOperator } from "./installed.ts";
 import { checkLeases } from "./lease-check.ts";
 import { checkPredecessors } from "./predecessor-check.ts";
 import { checkRights, checkWatches } from "./rights-check.ts";
@@ -19,6 +20,8 @@ export interface CheckContext {
   readonly serverAheadMs: () => number | undefined;
   /** Where requests go. */
   readonly server: string;
+  /** The operators whose Deployments are there. */
+  readonly installed: readonly InstalledOperator[];
   /** The chosen ones. */
   readonly features: readonly Feature[];
   /** The names of the chosen controllers. */
@@ -41,6 +44,7 @@ type NamedCheck = readonly [name: string, check: (context: CheckContext) => Prom
 
 /** For every feature. */
 const checks: readonly NamedCheck[] = [
+  ["operator", async ({ installed }) => installedFindings(installed)],
   ["kinds", checkCrds],
   ["rights", checkRights],
   ["watches", checkWatches],

@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigMap, createClient, createHttpTransport, Deployment, loadConfig, Pod, Secret } from "@keyturn/runtime";
 import { startCluster, withWatchList } from "@keyturn/runtime/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { soon, useCluster, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { isRunning } from "../../src/testing/cluster/server-process.ts";
 import { clientOf } from "./kubeconfig-client.ts";
@@ -43,6 +43,7 @@ describe("a cluster", () => {
 
   it("keeps data and address when its API server is stopped, and when it is killed", async () => {
     const { apiServer, client } = cluster();
+    onTestFinished(() => apiServer.start());
     const { metadata } = await client.create(ConfigMap, configMap("kept", "api server"));
     for (const end of [() => apiServer.stop(), () => apiServer.kill()]) {
       const before = apiServer.pid;
@@ -58,6 +59,7 @@ describe("a cluster", () => {
 
   it("keeps data when etcd is stopped, and when it is killed", async () => {
     const { etcd, client } = cluster();
+    onTestFinished(() => etcd.start());
     await client.apply(ConfigMap, configMap("kept", "etcd"), { fieldManager: "test", force: true });
     for (const end of [() => etcd.stop(), () => etcd.kill()]) {
       await end();
@@ -172,7 +174,7 @@ describe("a cluster with everything", () => {
       metadata: { namespace, name: "web" },
       spec: { replicas: 4, selector: { matchLabels: labels }, template },
     });
-    await cluster().kubectl("-n", namespace, "rollout", "status", "deployment/web", "--timeout=120s");
+    await cluster().kubectl("-n", namespace, "rollout", "status", "deployment/web", "--timeout=300s");
     const selection = { namespace, labels: "app=web" };
     expect((await cluster().client.list(Pod, selection)).items).toHaveLength(4);
     await cluster().client.delete(Deployment, { namespace, name: "web" });
@@ -182,7 +184,7 @@ describe("a cluster with everything", () => {
   it("removes a namespace with all that is in it", async () => {
     const name = await cluster().namespace("going");
     await cluster().client.create(ConfigMap, { metadata: { namespace: name, name: "inside" } });
-    await cluster().kubectl("delete", "namespace", name, "--timeout=120s");
+    await cluster().kubectl("delete", "namespace", name, "--timeout=300s");
     expect(await cluster().client.get(ConfigMap, { namespace: name, name: "inside" })).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 // Controllers whose writes all wait for a slow webhook, and one that has nothing to do with it, in one process on a real API server.
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { json } from "node:stream/consumers";
 import {
   ConfigMap,
@@ -53,6 +53,8 @@ async function startSlowWebhook(): Promise<SlowWebhook> {
       else waiting.push({ name, answer: () => allow(uid, response) });
     });
   });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`,
@@ -65,8 +67,10 @@ async function startSlowWebhook(): Promise<SlowWebhook> {
       for (const { answer } of waiting.splice(0)) answer();
     },
     async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      // Also those on which nothing was asked yet: the API server keeps them for a minute and a half.
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
     },
   };
 }
