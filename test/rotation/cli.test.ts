@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { soon, useSharedCluster } from "@keyturn/runtime/testing/vitest";
 import { expect, test } from "vitest";
+import { promoteAnnotation, RotationTarget } from "../../packages/keyturn/src/controllers/rotation/api.ts";
 import { rotationHistoryReport, rotationPlanReport } from "../../packages/keyturn/src/controllers/rotation/queries.ts";
 import type { Query } from "../../packages/keyturn/src/feature/feature.ts";
 import { runKeyturn } from "../support/keyturn-process.ts";
@@ -168,5 +169,12 @@ test("promote makes the next version live now, on the first target alone, and le
   expect(await promote("my-key", "--yes")).toMatchObject({ code: 2, err: expect.stringContaining("there is no version to promote in set my-key") });
   await place.putSource("third");
   await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(3));
+  await place.holds({ t1: "second", t2: "first" });
+
+  // A number alone promotes nothing: another set has the same ones.
+  const { client } = cluster();
+  await client.mergePatch(RotationTarget, { namespace: place.namespace, name: "t1" }, { metadata: { annotations: { [promoteAnnotation]: "3" } } });
+  await place.putSource("fourth");
+  await soon(async () => expect((await place.status("t1")).pending?.seq).toBe(4));
   await place.holds({ t1: "second", t2: "first" });
 });

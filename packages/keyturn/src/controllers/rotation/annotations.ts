@@ -146,8 +146,8 @@ export interface TargetSettings extends TargetRules {
   readonly givenUp: readonly number[];
   /** The JWKSConfig that must publish a version's key first. */
   readonly publishBefore: string | undefined;
-  /** The last version that somebody has promoted. */
-  readonly promoted: number | undefined;
+  /** What somebody has promoted. */
+  readonly promote: string | undefined;
   /** The name of the object to keep, if it is another than the target's own. */
   readonly targetName: string | undefined;
   /** See the runtime's `statusDigest`; undefined if there is no status. */
@@ -175,7 +175,7 @@ function keepTarget(object: Stored<KubeObject>, selects: Selects): TargetSetting
     givenUp: givenUpBy(metadata.annotations?.[giveUpAnnotation]),
     ...targetRules(spec),
     publishBefore: metadata.annotations?.[publishBeforeAnnotation],
-    promoted: parseVersion(metadata.annotations?.[promoteAnnotation]),
+    promote: metadata.annotations?.[promoteAnnotation],
     targetName: spec.targetName,
     statusDigest: status && statusDigest(status),
     reportedSeq: status?.currentVersion?.seq,

@@ -42,8 +42,23 @@ export const giveUpAnnotation = "keyturn.io/give-up-versions";
 /** On a RotationTarget: the JWKSConfig of its namespace that must have published a version's key for longer than its cache time before the target gets it. */
 export const publishBeforeAnnotation = "keyturn.io/publish-before";
 
-/** On a RotationTarget of the lowest order: the number of a version. That one, and those before it, become live there without waiting for the delay. */
+/** On a RotationTarget of the lowest order: a version, by `promotionText`. That one, and those before it, become live there without waiting for the delay. */
 export const promoteAnnotation = "keyturn.io/promote";
+
+/** A version by its number and its record: another set, or one whose history began anew, has a version of the same number. */
+export function promotionText({ seq, uid }: PromotedRecord): string {
+  return `${seq}/${uid}`;
+}
+
+/** The version that the annotation's text promotes, if the set has that very one. */
+export function promotedOf(text: string | undefined, records: readonly PromotedRecord[]): number | undefined {
+  return records.find((record) => promotionText(record) === text)?.seq;
+}
+
+interface PromotedRecord {
+  readonly seq: number;
+  readonly uid: string;
+}
 
 /** Versions are counted from 1 up to this: enough for a change every second for 31 years, and small enough that counting on is exact and ends. */
 export const { highestVersion } = limits;

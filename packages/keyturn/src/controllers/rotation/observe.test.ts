@@ -20,7 +20,7 @@ const live: TargetSettings = {
   changePolicy: "Settled",
   targetName: undefined,
   publishBefore: undefined,
-  promoted: undefined,
+  promote: undefined,
   statusDigest: undefined,
   reportedSeq: undefined,
 };

@@ -19,7 +19,7 @@ import {
 import type { MaintenanceWindows } from "../../feature/maintenance-window.ts";
 import { type Pause, pauseInWords, pauseOf } from "../../feature/pause-and-selection.ts";
 import { isRecorded, type RotationAnnotations, suspectedRecordOf, withBelievedAnnotations } from "./annotations.ts";
-import { versionRecordType } from "./api.ts";
+import { promotedOf, versionRecordType } from "./api.ts";
 import { contentOf, digestOf, storedContent } from "./content.ts";
 import { parseLog, readableContent, recordName, recordStem, type RotationLog, type VersionContent } from "./history.ts";
 import { type PublishBefore, type VersionKey, withPublications } from "./publish-before.ts";
@@ -333,7 +333,7 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const { watches, kinds, resources } = options;
   const settings = watches.targets.get(key);
   if (!settings) return undefined;
-  const { set: _, isLeaving: __, isSelected, paused, givenUp: ___, targetName, publishBefore, ...rest } = settings;
+  const { set: _, isLeaving: __, isSelected, paused, givenUp: ___, targetName, publishBefore, promote, ...rest } = settings;
   const { name } = nameOf(key);
   const objectName = targetName ?? name;
   const wantedKey = keyOf({ ...nameOf(key), name: objectName });
@@ -352,7 +352,8 @@ async function observeTarget(key: ObjectKey, options: TargetOptions): Promise<Ta
   const blocker = isSelected ? pauseBlocker(paused, options) : notSelected;
   const resourceVersion = watches.targets.identity(key)?.resourceVersion;
   const waits = publishBefore === undefined ? {} : { publishBefore: { config: publishBefore, publications: new Map() } };
-  return { ...rest, ...waits, name, resourceVersion, objectName, objects, ...(blocker && { blocker }) };
+  const promoted = promotedOf(promote, options.records);
+  return { ...rest, ...waits, name, resourceVersion, promoted, objectName, objects, ...(blocker && { blocker }) };
 }
 
 const notSelected: Blocker = { reason: "NotSelected", message: "it is outside of --selector or in one of --skip-namespaces" };

@@ -2,7 +2,7 @@
 import { formatDuration } from "@keyturn/runtime";
 import type { Query } from "../../feature/feature.ts";
 import { UsageError } from "../../feature/flag.ts";
-import { promoteAnnotation, RotationTarget } from "./api.ts";
+import { promoteAnnotation, promotionText, RotationTarget } from "./api.ts";
 import { forecast, type ForecastStep, outlookOf } from "./forecast.ts";
 import type { SetObservation } from "./observe.ts";
 import { querySet } from "./queries.ts";
@@ -12,6 +12,8 @@ import { ranksOf } from "./shape.ts";
 interface Promotion {
   readonly set: string;
   readonly version: number;
+  /** The uid of its record. */
+  readonly record: string;
   /** The targets of the lowest order, with when each gets the version now, and when it did without the promotion. */
   readonly targets: readonly { readonly name: string; readonly uid: string; readonly inMs: number; readonly insteadMs: number }[];
 }
@@ -27,7 +29,8 @@ export function promotionOf(observation: SetObservation, nowMs: number): Promoti
     throw new UsageError(
       `there is no version to promote in set ${set}: ${plan.setBlocker || steps.length === 0 ? outlookOf(plan) : "it is under way"}`,
     );
-  if (!records.some(({ seq }) => seq === version)) throw new UsageError(`the operator has not seen version ${version} of set ${set} yet; try again`);
+  const record = records.find(({ seq }) => seq === version);
+  if (!record) throw new UsageError(`the operator has not seen version ${version} of set ${set} yet; try again`);
   const after = targets.map((target) => (first.members.includes(target) ? Object.assign({}, target, { promoted: version }) : target));
   const sooner = forecast({ ...observation, targets: after }, nowMs).steps;
   const inMs = (name: string, all: readonly ForecastStep[]): number =>
@@ -35,6 +38,7 @@ export function promotionOf(observation: SetObservation, nowMs: number): Promoti
   return {
     set,
     version,
+    record: record.uid,
     targets: first.members.map(({ name, uid }) => ({ name, uid, inMs: inMs(name, sooner), insteadMs: inMs(name, steps) })),
   };
 }
@@ -76,11 +80,11 @@ function inWords(ms: number): string {
 /** Promotes it, on exactly the targets that were looked at. */
 export async function promote(
   { client, namespace, signal }: Query,
-  { version, targets }: Promotion,
+  { version, record, targets }: Promotion,
   options: { readonly fieldManager: string; readonly dryRun: boolean },
 ): Promise<void> {
   for (const { name, uid } of targets) {
-    const patch = { metadata: { uid, annotations: { [promoteAnnotation]: String(version) } } };
+    const patch = { metadata: { uid, annotations: { [promoteAnnotation]: promotionText({ seq: version, uid: record }) } } };
     await client.mergePatch(RotationTarget, { namespace, name }, patch, options, signal);
   }
 }

@@ -16,7 +16,7 @@ import {
   unlessOverdue,
 } from "../../feature/record.ts";
 import { targetRules, withBelievedAnnotations } from "./annotations.ts";
-import { parseVersion, promoteAnnotation, RotationTarget } from "./api.ts";
+import { promoteAnnotation, promotedOf, RotationTarget } from "./api.ts";
 import { forecast } from "./forecast.ts";
 import type { Commit, RotationLog } from "./history.ts";
 import type { Blocker, ObjectObservation, RecordObservation, SetObservation, SourceObservation, TargetObservation } from "./observe.ts";
@@ -236,7 +236,7 @@ function nextOfSet(lanes: readonly RotationLane[]): NextStep | undefined {
 /** What the operator has found in a target's way: until it says otherwise nothing is planned for it. */
 const blockers: readonly Blocker["reason"][] = ["NameConflict", "SourceConflict", "WriteRefused", "Paused", "NotSelected"];
 
-function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObservation {
+function observedTarget(target: ShownTarget, { objectsOf, records }: ShownSet): TargetObservation {
   const { metadata, spec, status } = target;
   const ready = findCondition(status?.conditions, "Ready");
   const reason = blockers.find((known) => known === ready?.reason);
@@ -247,7 +247,7 @@ function observedTarget(target: ShownTarget, { objectsOf }: ShownSet): TargetObs
     ...targetRules(spec),
     objectName: spec.targetName ?? metadata.name,
     statusDigest: undefined,
-    ...defined("promoted", parseVersion(metadata.annotations?.[promoteAnnotation])),
+    ...defined("promoted", promotedOf(metadata.annotations?.[promoteAnnotation], records)),
     objects: objectsOf(target),
     ...(reason && { blocker: { reason, message: ready?.message ?? "" } }),
   };
