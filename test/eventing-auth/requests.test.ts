@@ -281,12 +281,12 @@ test("an object that was made by hand costs one request more, for its finalizer"
 });
 
 test.each([
-  // The most that there were when every controller had its own way to try again.
+  // The most that there were when every controller had its own way to try again; the jitter of the pauses makes a try of four requests more or less.
   ["the time of a creation cannot be written down", metadata, 42, ["ControlPlaneRefused"], []],
   ["the status cannot be written", status, 50, ["ControlPlaneRefused"], []],
   ["the tenant finds nothing", "tenant: find", 42, ["IASApplicationCreationFailed"], ["Ready False IASApplicationCreationFailed"]],
   ["the tenant makes nothing", "tenant: create", 15, ["IASApplicationCreationFailed"], ["Ready False IASApplicationCreationFailed"]],
-  ["the runtime's cluster takes nothing", "target: POST", 75, ["ApplicationCreated", "SecretCreationFailed"], ["Ready False SecretCreationFailed"]],
+  ["the runtime's cluster takes nothing", "target: POST", 80, ["ApplicationCreated", "SecretCreationFailed"], ["Ready False SecretCreationFailed"]],
 ])(
   "with a 503 for a minute because %s, it is tried ever less often, said once, and goes on by itself",
   async (_why, refused, most, said, conditions) => {

@@ -92,7 +92,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: "the delay of the first target counts from when the operator was started",
     file: rules,
-    right: "dueMs: log.source.sinceMs + delayMs }",
+    right: "dueMs: log.source.sinceMs + firstDelayMs(version.seq, ranks) }",
     wrong: "dueMs: log.source.sinceMs }",
     world: "a source that flaps, goes and comes back",
   },
