@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { soon, useSharedApiServer } from "@keyturn/runtime/testing/vitest";
 import { type Change } from "../../src/cache/cache.ts";
 import { writeAtRandom } from "./random-writers.ts";
-import { impatient, WatchedCluster, withoutManagedFields } from "./watched-cluster.ts";
+import { impatient, stableMs, WatchedCluster, withoutManagedFields } from "./watched-cluster.ts";
 
 const cluster = useSharedApiServer();
 
@@ -60,10 +60,16 @@ describe.concurrent.each(kinds)("$kind", (kind) => {
       const cut = (): number => proxy.cut(watches, { manner: round % 2 === 0 ? "reset" : "close", limit: 2 });
       cut();
       await writeAtRandom(writes, 60);
-      // A refused WatchList is not tried twice, so only the fault that leads to it is sure to be met each time; and one that was cut in its first list
-      // begins with that again, which is not what every fault is about.
+      // A refused WatchList is not tried twice, so only the fault that leads to it is sure to be met each time; and one that was cut soon after it began
+      // begins with a list again, which is not what every fault is about.
+      let liveSinceMs: number | undefined;
       await soon(() => {
-        if (injected[0]?.hits === 0 && all.every((cache) => caches.statusOf(cache).state.type === "live")) cut();
+        const areLive = all.every((cache) => caches.statusOf(cache).state.type === "live");
+        liveSinceMs = areLive ? (liveSinceMs ?? performance.now()) : undefined;
+        if (injected[0]?.hits === 0 && liveSinceMs !== undefined && performance.now() - liveSinceMs > 2 * stableMs) {
+          cut();
+          liveSinceMs = undefined;
+        }
         expect(injected[0]?.hits).toBeGreaterThan(0);
       });
       for (const fault of injected) fault.remove();

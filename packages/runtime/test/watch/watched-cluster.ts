@@ -10,8 +10,11 @@ import type { WatchLimits } from "../../src/watch/watch-limits.ts";
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 
+/** A watch that has lasted for so long goes on from where it stood when it is cut. */
+export const stableMs = 1_000;
+
 /** So that a test sees in seconds what takes minutes in earnest; small pages, so that there are several. */
-const quick: Partial<WatchLimits> = { stableMs: 1_000, firstBackoffMs: 50, maxBackoffMs: 500, pageSize: 50 };
+const quick: Partial<WatchLimits> = { stableMs, firstBackoffMs: 50, maxBackoffMs: 500, pageSize: 50 };
 
 /** Gives up what stands still, also where that is only a busy machine: for tests in which it does not matter how often. */
 export const impatient: Partial<WatchLimits> = { ...quick, listStallMs: 1_500, quietMs: 1_500 };
