@@ -1,6 +1,6 @@
 // The neighbour of whoever attacks: a namespace in which every step is at work, and all of it that must stay as it is.
 import { Buffer } from "node:buffer";
-import { ConfigMap, Deployment, type Kind, type KubeObject, Secret, Service, type Stored } from "@keyturn/runtime";
+import { ConfigMap, Deployment, type Kind, type KubeObject, Pod, Secret, Service, type Stored } from "@keyturn/runtime";
 import type { ClusterAccess } from "@keyturn/runtime/testing";
 import { soon } from "@keyturn/runtime/testing/vitest";
 import { expect } from "vitest";
@@ -134,14 +134,31 @@ export async function pictureOf(cluster: ClusterAccess): Promise<Readonly<Record
   return Object.fromEntries(entries.flat());
 }
 
-/** The same, once no rollout that began earlier is on its way in it. */
-export const pictureAtRest = (cluster: ClusterAccess): Promise<Readonly<Record<string, unknown>>> =>
+/** The same, once nothing that began earlier is on its way in it: rollouts are over, and it stays as it is while somebody else is served. */
+export const pictureAtRest = (cluster: ClusterAccess, tenancy: { isIdle(): Promise<void> }): Promise<Readonly<Record<string, unknown>>> =>
   soon(async () => {
+    await expectRolledOut(cluster);
     const picture = await pictureOf(cluster);
     const text = JSON.stringify(picture);
     for (const moving of [rolloutLabel, '"RollingOut"']) expect(text).not.toContain(moving);
+    await servesOthers(cluster);
+    await tenancy.isIdle();
+    await expectRolledOut(cluster);
+    expect(await pictureOf(cluster)).toEqual(picture);
     return picture;
   });
+
+async function expectRolledOut({ client }: ClusterAccess): Promise<void> {
+  for (const namespace of places) {
+    for (const { metadata, spec, status } of (await client.list<Deployment>(Deployment, { namespace })).items) {
+      const { observedGeneration, replicas, updatedReplicas, availableReplicas } = status ?? {};
+      const wanted = spec?.replicas ?? 1;
+      expect([observedGeneration, replicas, updatedReplicas, availableReplicas]).toEqual([metadata.generation, wanted, wanted, wanted]);
+    }
+    const { items } = await client.list(Pod, { namespace });
+    expect(items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+  }
+}
 
 /** Without what Kubernetes itself counts: pods come and go. */
 function partsOf(kind: Kind, found: Stored<KubeObject>): unknown {

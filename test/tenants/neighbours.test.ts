@@ -41,7 +41,7 @@ afterAll(() => tenancy[Symbol.asyncDispose]());
 
 describe("with ClusterRole edit in one namespace", () => {
   test.each(attacks)("%s: nothing of others changes, and they are served", async (_name, attack) => {
-    const before = await pictureAtRest(cluster());
+    const before = await pictureAtRest(cluster(), tenancy);
     await attack(mallory, "evil");
     await servesOthers(cluster());
     await tenancy.isIdle();
@@ -156,7 +156,7 @@ describe("with Kymas and EventingAuths in a namespace of one's own", () => {
   test("an object that is called as another's runtime gets none of its credentials, takes none away, and cannot claim its application", async () => {
     const kinds = ["kymas", "eventingauths"].map((plural) => ["operator.kyma-project.io", plural] as const);
     const kim = await actor(cluster(), "kim", "evil", rulesFor(...kinds));
-    const before = await pictureAtRest(cluster());
+    const before = await pictureAtRest(cluster(), tenancy);
     const victim = await cluster().client.get<EventingAuth>(EventingAuth, runtime);
     const uuid = victim?.status?.iasApplication?.uuid ?? "";
     expect(uuid).not.toBe("");
@@ -181,7 +181,7 @@ describe("with pods alone", () => {
     const paul = await actor(cluster(), "paul", "evil", rulesFor(["", "pods"]));
     const { items } = await cluster().client.list(ReplicaSet, { namespace: "bank" });
     const set = items.find(({ metadata }) => metadata.name.startsWith("web-"))?.metadata;
-    const before = await pictureAtRest(cluster());
+    const before = await pictureAtRest(cluster(), tenancy);
     const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: set?.name ?? "", uid: set?.uid ?? "", controller: true };
     const annotations = { "sidecar.istio.io/status": '{"containers":["istio-proxy"],"initContainers":["istio-init"],"revision":"default"}' };
     for (const image of ["docker.io/istio/proxyv2:1.0.0", `${"x/".repeat(100)}:1`, "istio/proxyv2"]) {
