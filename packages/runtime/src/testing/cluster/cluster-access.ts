@@ -8,7 +8,8 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { fixedCredentials } from "../../client/auth/credentials.ts";
-import type { PolicyRule } from "../../client/builtin-kinds.ts";
+import { isApiError } from "../../client/api-error.ts";
+import { Namespace, type PolicyRule } from "../../client/builtin-kinds.ts";
 import type { Client } from "../../client/client.ts";
 import { createHttpTransport } from "../../client/http/http-transport.ts";
 import type { KubeObject, Stored } from "../../client/kind.ts";
@@ -41,8 +42,8 @@ async function grantAccess(client: Client, grant: Grant): Promise<void> {
   const name = `keyturn-testing:${slugOf(grant)}`;
   const namespaces = Object.entries(grant.namespacedRules ?? {});
   const needed = new Set([...("serviceAccount" in grant ? [grant.serviceAccount.namespace] : []), ...namespaces.map(([namespace]) => namespace)]);
+  for (const namespace of needed) await makeNamespace(client, namespace);
   await applyManifests(client, [
-    ...[...needed].map((namespace) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })),
     ...("serviceAccount" in grant ? [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { ...grant.serviceAccount } }] : []),
     ...roleAndBinding("Cluster", { name }, grant.rules ?? [], subject),
     ...namespaces.flatMap(([namespace, rules]) => roleAndBinding("", { name, namespace }, rules, subject)),
@@ -51,6 +52,16 @@ async function grantAccess(client: Client, grant: Grant): Promise<void> {
     ...(grant.rules ?? []).map((rule) => inForce(client, grant, rule)),
     ...namespaces.flatMap(([namespace, rules]) => rules.map((rule) => inForce(client, grant, rule, namespace))),
   ]);
+}
+
+/** One that is there keeps its labels. */
+async function makeNamespace(client: Client, name: string): Promise<void> {
+  if (await client.get(Namespace, { name })) return;
+  try {
+    await client.create(Namespace, { metadata: { name } });
+  } catch (error) {
+    if (!isApiError(error, "AlreadyExists")) throw error;
+  }
 }
 
 /** A word for the subject that can stand in file and object names. */
