@@ -2,9 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { contentsOf, play, type SourceChange, targetsOf, timelineOf } from "../../packages/keyturn/test/rotation-model/timeline.ts";
+import "../support/property-seed.ts";
 
-/** The same stories everywhere; `SEED=42` plays others. */
-const seed = Number(process.env["SEED"] ?? 1);
 const source = (...changes: readonly (readonly [number, string | undefined])[]): readonly SourceChange[] =>
   changes.map(([at, value]) => ({ at, value }));
 const threeChanges = source([0, "v1"], [100, "v2"], [300, "v3"]);
@@ -126,7 +125,7 @@ test("with no downtime, and a source that never returns to what it was, the simu
         expect(contentsOf(log, targets), `at ${now}`).toEqual(closedForm(script, given, now));
       });
     }),
-    { numRuns: 300, seed },
+    { numRuns: 300 },
   );
 });
 

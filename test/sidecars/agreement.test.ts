@@ -167,7 +167,7 @@ describe("generated webhooks", () => {
         counts.set(theirs.called.length, (counts.get(theirs.called.length) ?? 0) + 1);
       }
     };
-    await fc.assert(fc.asyncProperty(draws, check), { numRuns: 30, seed: Number(process.env["SEED"] ?? 1) });
+    await fc.assert(fc.asyncProperty(draws, check), { numRuns: 30 });
     // `SEED=7` draws others. Pods that nobody was called for, one webhook, several, and some called again.
     expect([...counts.keys()]).toEqual(expect.arrayContaining([0, 1, 2]));
   });
