@@ -1,5 +1,5 @@
 // What users do to Secrets and checksums in a simulation, and what must hold of what is published.
-import { type Kind, type KubeObject, Namespace, objectPath, Secret } from "@keyturn/runtime";
+import { Namespace, objectPath, Secret } from "@keyturn/runtime";
 import { drawInt, drawOne, type JsonObject, objectOr, type ObservedWrite, stringOr, type UserAction, type World } from "@keyturn/runtime/testing";
 import { SecretCheckSum } from "../../packages/keyturn/src/controllers/checksum/api.ts";
 import { checkSumObject, rfc3339 } from "../../packages/keyturn/src/controllers/checksum/check-sum-object.ts";
@@ -31,19 +31,9 @@ function setIn({ objects }: Pick<World, "objects">): MemberSet {
 
 const draw = ({ random }: World): string => drawOne(random, names) ?? "wild";
 
-function putSecret(world: World, name: string, version: number, data: object | undefined): void {
+function putSecret(world: World, name: string, version: number, data: Readonly<Record<string, string>> | undefined): void {
   const metadata = { namespace, name, annotations: { [defaultVersionAnnotation]: String(version) } };
-  const secret = { apiVersion: "v1", kind: "Secret", metadata, type: "kubernetes.io/tls", ...(data && { data }) };
-  apply(world, Secret, secret);
-}
-
-function apply(world: World, kind: Kind, object: KubeObject & { readonly metadata: { readonly name: string } }): void {
-  world.request({
-    method: "PATCH",
-    path: `${objectPath(kind, { namespace, name: object.metadata.name })}?fieldManager=user&force=true`,
-    headers: { "content-type": "application/apply-patch+yaml" },
-    body: JSON.stringify(object),
-  });
+  world.apply(Secret, { metadata, type: "kubernetes.io/tls", ...(data && { data }) });
 }
 
 /** Announces that one Secret is going to be deleted, and sometimes deletes it. */
@@ -61,8 +51,8 @@ function announceDeletion(world: World): void {
   });
   const ownership = { labels: { "app.kubernetes.io/managed-by": "keyturn" }, annotations: { "keyturn.io/owner": `namespaces/${namespace}` } };
   const metadata = { ...object.metadata, name: object.metadata.name ?? "", ...ownership };
-  apply(world, SecretCheckSum, { apiVersion: "tengine.taobao.org/v1", kind: "SecretCheckSum", ...object, metadata });
-  if (drawInt(world.random, [0, 1]) === 0) world.request({ method: "DELETE", path: objectPath(Secret, { namespace, name }) });
+  world.apply(SecretCheckSum, { ...object, metadata });
+  if (drawInt(world.random, [0, 1]) === 0) world.delete(Secret, { namespace, name });
 }
 
 const aChecksum = (world: World): string => {
@@ -80,7 +70,7 @@ export const checksumActions: readonly UserAction[] = [
   {
     name: "deletes a Secret",
     weight: 2,
-    run: (world) => world.request({ method: "DELETE", path: objectPath(Secret, { namespace, name: draw(world) }) }),
+    run: (world) => world.delete(Secret, { namespace, name: draw(world) }),
   },
   { name: "announces a deletion", weight: 2, run: announceDeletion },
   { name: "deletes a checksum", run: (world) => world.request({ method: "DELETE", path: aChecksum(world) }) },
@@ -103,12 +93,7 @@ const namespaceSelector = "keyturn.io/checksum=enabled";
 export function choose(world: World, chosen: boolean): void {
   const [label = "", value = ""] = namespaceSelector.split("=");
   const metadata = { name: namespace, labels: chosen ? { [label]: value } : {} };
-  world.request({
-    method: "PATCH",
-    path: `${objectPath(Namespace, { name: namespace })}?fieldManager=user&force=true`,
-    headers: { "content-type": "application/apply-patch+yaml" },
-    body: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }),
-  });
+  world.apply(Namespace, { metadata });
 }
 
 export const choiceActions: readonly UserAction[] = [

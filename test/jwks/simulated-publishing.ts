@@ -31,25 +31,15 @@ const calmMs = 400_000;
 
 const aName = ({ random }: World): string => drawOne(random, names) ?? "a";
 
-function apply(world: World, path: string, object: object): void {
-  const applied = {
-    method: "PATCH",
-    path: `${path}?fieldManager=user&force=true`,
-    headers: { "content-type": "application/apply-patch+yaml" },
-  } as const;
-  world.request({ ...applied, body: JSON.stringify(object) });
-}
-
 function putConfig(world: World, name: string, annotations: Readonly<Record<string, string>> = {}): void {
   // What the API server would fill in.
-  const defaults = { endpoint: "/jwks.json", updateStrategy: "rolling", keepOldKeys: true, keyId: "Thumbprint" };
+  const defaults = { endpoint: "/jwks.json", updateStrategy: "rolling", keepOldKeys: true, keyId: "Thumbprint" } as const;
   const spec = { ...defaults, certificateSecret: name, configMapName: `${name}-jwks`, oldKeysTTL, cleanupOnDelete: name === cleanedUp };
-  const object = { apiVersion: "keyturn.io/v1alpha1", kind: "JWKSConfig", metadata: { namespace, name, annotations }, spec };
-  apply(world, objectPath(JWKSConfig, { namespace, name }), object);
+  world.apply(JWKSConfig, { metadata: { namespace, name, annotations }, spec });
 }
 
-function putSecret(world: World, name: string, data: object): void {
-  apply(world, objectPath(Secret, { namespace, name }), { apiVersion: "v1", kind: "Secret", metadata: { namespace, name }, data });
+function putSecret(world: World, name: string, data: Readonly<Record<string, string>>): void {
+  world.apply(Secret, { metadata: { namespace, name }, data });
 }
 
 const documentPath = (world: World): string => objectPath(ConfigMap, { namespace, name: `${aName(world)}-jwks` });
@@ -60,7 +50,7 @@ export const publishingActions: readonly UserAction[] = [
   { name: "spoils a Secret", run: (world) => putSecret(world, aName(world), { "tls.crt": "AAAA" }) },
   {
     name: "deletes a Secret",
-    run: (world) => world.request({ method: "DELETE", path: objectPath(Secret, { namespace, name: aName(world) }) }),
+    run: (world) => world.delete(Secret, { namespace, name: aName(world) }),
   },
   {
     name: "revokes a key",
@@ -73,7 +63,7 @@ export const publishingActions: readonly UserAction[] = [
   },
   {
     name: "deletes a JWKSConfig",
-    run: (world) => world.request({ method: "DELETE", path: objectPath(JWKSConfig, { namespace, name: aName(world) }) }),
+    run: (world) => world.delete(JWKSConfig, { namespace, name: aName(world) }),
   },
 ];
 

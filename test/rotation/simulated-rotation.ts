@@ -24,11 +24,6 @@ const calmMs = 500_000;
 
 const headers = { "content-type": "application/merge-patch+json", "user-agent": "user" };
 
-function apply(world: World, path: string, object: object): void {
-  const applied = { "content-type": "application/apply-patch+yaml" };
-  world.request({ method: "PATCH", path: `${path}?fieldManager=user&force=true`, headers: applied, body: JSON.stringify(object) });
-}
-
 /** Serves the kind and makes the targets. */
 export function rotationSetup(world: World): void {
   world.server.serve(RotationTarget);
@@ -37,11 +32,10 @@ export function rotationSetup(world: World): void {
 
 function putTarget(world: World, { name, delayMs }: (typeof targets)[number]): void {
   // What the API server would fill in.
-  const defaults = { deletionMode: "keep", whenUnfilled: "Backfill", changePolicy: "Settled" };
+  const defaults = { deletionMode: "keep", whenUnfilled: "Backfill", changePolicy: "Settled" } as const;
   const rotationOrder = targets.findIndex((target) => target.name === name) + 1;
   const spec = { ...defaults, rotationSet: set, rotationOrder, rotationDelay: `${delayMs / 1000}s` };
-  const object = { apiVersion: "rotator.k8s.telekom.com/v1", kind: "RotationTarget", metadata: { namespace, name }, spec };
-  apply(world, objectPath(RotationTarget, { namespace, name }), object);
+  world.apply(RotationTarget, { metadata: { namespace, name }, spec });
 }
 
 const sourcePath = objectPath(Secret, { namespace, name: "source" });
@@ -53,12 +47,7 @@ export function rotationActions(): readonly UserAction[] {
   const putSource = (world: World): void => {
     count += 1;
     const annotations = { [rotationSetAnnotation]: set, [sourceAnnotation]: "true" };
-    apply(world, sourcePath, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { namespace, name: "source", annotations },
-      data: { value: `v${count}` },
-    });
+    world.apply(Secret, { metadata: { namespace, name: "source", annotations }, data: { value: `v${count}` } });
   };
   return [
     { name: "changes the source", weight: 8, run: putSource },
@@ -71,7 +60,7 @@ export function rotationActions(): readonly UserAction[] {
       name: "replaces a target",
       run(world) {
         const target = drawOne(world.random, targets) ?? targets[0];
-        world.request({ method: "DELETE", path: objectPath(RotationTarget, { namespace, name: target.name }) });
+        world.delete(RotationTarget, { namespace, name: target.name });
         putTarget(world, target);
       },
     },

@@ -16,20 +16,18 @@ function aName({ random }: World): { readonly namespace: string; readonly name: 
   return { namespace: "default", name: drawOne(random, secretNames) ?? "a" };
 }
 
-function put(world: World, labels: JsonObject): void {
+function put(world: World, labels: Readonly<Record<string, string>>): void {
   const name = aName(world);
   const data = { value: Buffer.from(String(world.random())).toString("base64") };
-  const path = `${objectPath(Secret, name)}?fieldManager=user&force=true`;
-  const body = JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { ...name, labels }, data });
-  world.request({ method: "PATCH", path, headers: { "content-type": "application/apply-patch+yaml" }, body });
+  world.apply(Secret, { metadata: { ...name, labels }, data });
 }
 
 /** Everything a user does. */
 export const mirrorActions: readonly UserAction[] = [
   { name: "puts a secret that is to be mirrored", weight: 6, run: (world) => put(world, { [mirrorLabel]: "yes" }) },
   { name: "puts a secret that is not to be mirrored", weight: 2, run: (world) => put(world, {}) },
-  { name: "deletes a secret", weight: 3, run: (world) => world.request({ method: "DELETE", path: objectPath(Secret, aName(world)) }) },
-  { name: "deletes a mirror", run: (world) => world.request({ method: "DELETE", path: objectPath(ConfigMap, aName(world)) }) },
+  { name: "deletes a secret", weight: 3, run: (world) => world.delete(Secret, aName(world)) },
+  { name: "deletes a mirror", run: (world) => world.delete(ConfigMap, aName(world)) },
   {
     name: "spoils a mirror",
     run: (world) =>
