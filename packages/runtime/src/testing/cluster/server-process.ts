@@ -96,8 +96,8 @@ export class ServerProcess {
 
   #launch(): State & { readonly type: "running" } {
     const { folder } = this.#sandbox;
-    // Nothing of the user's surroundings: no proxies, no preferences, no files in the home folder. Their heaps are small, so Go may collect them a fourth
-    // as often as it does by itself, which is a quarter of what the API server computes.
+    // Nothing of the user's surroundings: no proxies, no preferences, no files in the home folder. Their heaps are small, so Go collects them a fourth as often
+    // as it does by itself: memory for computing.
     const environment = { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder, GOGC: "400" };
     const child = this.#sandbox.launch({ ...this.#options, environment });
     const exited = new Promise<string>((resolve) => {
